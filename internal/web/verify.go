@@ -16,8 +16,10 @@ type verifyPage struct {
 	Asked  string // the reference as typed
 	Serial string // the serial number to compare
 	Found  bool
-	Wrong  string // the key of the error of the form
-	Cover  cover
+	// Product is whether a product was asked for, and not a reference.
+	Product bool
+	Wrong   string // the key of the error of the form
+	Cover   cover
 	// Certified is whether there is a certificate.
 	Certified bool
 	// Promise is the record for machines.
@@ -118,6 +120,7 @@ func ProductOf(r *http.Request) warranty.VerifyProduct {
 		GTIN:   r.PathValue("gtin"),
 		Number: r.PathValue("number"),
 		Serial: r.URL.Query().Get("serial"),
+		Issuer: strings.TrimSpace(r.URL.Query().Get("issuer")),
 	}
 }
 
@@ -138,9 +141,10 @@ func (web *Web) verifyProduct(w http.ResponseWriter, r *http.Request, who warran
 func (web *Web) showVerification(
 	w http.ResponseWriter, r *http.Request, v warranty.Verification, alike []warranty.Verification, serial string, err error,
 ) error {
-	if errors.Is(err, warranty.ErrUnknownReference) {
+	product := errors.Is(err, warranty.ErrUnknownProduct)
+	if product || errors.Is(err, warranty.ErrUnknownReference) {
 		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t(r, "verify.unknown"), NoIndex: true,
-			Body: verifyPage{}})
+			Body: verifyPage{Product: product}})
 	}
 	if err != nil {
 		return err
