@@ -1,6 +1,7 @@
 package warranty
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -102,6 +103,32 @@ func (w Warranty) Verified(by Standing, askedSerial string, now time.Time) Verif
 		v.SerialMatches = &matches
 	}
 	return v
+}
+
+// Product returns the name of the product: in quotation marks if no verified business stands behind it, because anyone
+// can write it.
+func (v Verification) Product(language string) string {
+	if v.By.Backing().Verified() {
+		return v.ProductName
+	}
+	return Quoted(v.ProductName, language)
+}
+
+// Quoted returns what an account that is not verified wrote, in quotation marks and without characters that could pass
+// for a check mark, a seal or the end of the quotation. Units, signs and numerals stay.
+func Quoted(written, language string) string {
+	plain := strings.Map(func(r rune) rune {
+		unit := 0x2070 <= r && r <= 0x209C || 0x2100 <= r && r <= 0x214F
+		sign := r != '√' && unicode.In(r, unicode.Sm, unicode.Sc, unicode.Nl)
+		switch {
+		case strings.ContainsRune("“”„‟«»", r):
+			return '"'
+		case isMark(r) && !unit && !sign:
+			return ' '
+		}
+		return r
+	}, written)
+	return fmt.Sprintf(wordsIn(language).quote, strings.Join(strings.Fields(plain), " "))
 }
 
 // maskSerial masks a serial number, except for the last four characters of one that
