@@ -234,8 +234,9 @@ const (
 // that they did not record for themselves. $7 is the largest id.
 func issuersAmong(candidates string) string {
 	return `SELECT p.issuer, p.gtin, CASE WHEN i.kind = 2 AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
-			AND EXISTS (SELECT 1 FROM warranties w WHERE w.gtin = p.gtin AND w.serial_number = $5 AND w.issuer_id = p.issuer
-				AND w.id IN (` + newestOfProduct(`p.gtin`, `$5`, `p.issuer`, `$7`, `$8`) + `)
+			AND EXISTS (SELECT 1 FROM (` + newestOfProduct(`p.gtin`, `$5`, `p.issuer`, `$7`, `$8`) + `) newest
+				JOIN warranties w ON w.id = newest.id
+				WHERE w.gtin = p.gtin AND w.serial_number = $5 AND w.issuer_id = p.issuer
 				AND (w.offered_at IS NOT NULL OR NOT ` + recordedForItself + `)) THEN 1 ELSE 0 END,
 		` + domainOf(`p.issuer`) + `,
 		(SELECT min(d.verified_at) FROM domains d WHERE d.account_id = p.issuer AND d.verified_at IS NOT NULL),
