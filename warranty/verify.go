@@ -1,6 +1,7 @@
 package warranty
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -24,11 +25,13 @@ type VerifyProduct struct {
 	GTIN   string `json:"gtin" in:"path" required:"true" doc:"Global Trade Item Number, with or without leading zeros." example:"04242005273881"`
 	Number string `json:"number" in:"path" required:"true" doc:"Serial number of the product, exactly as recorded." example:"FD9906-003217"`
 	Serial string `json:"serial,omitzero" in:"query" max:"120" doc:"Serial number to compare. The response says only whether it matches."`
+	Issuer string `json:"issuer,omitzero" in:"query" max:"253" doc:"Only the issuer with this verified domain, whether the lists would have it or not." example:"halden.example"`
 }
 
 // Check validates the input.
 func (in *VerifyProduct) Check() error {
 	var c Checks
+	in.Issuer = strings.ToLower(c.text("issuer", in.Issuer, 0, MaxDomain))
 	in.Number = c.text("number", in.Number, 1, MaxSerialNumber)
 	in.Serial = c.text("serial", in.Serial, 0, MaxSerialNumber)
 	return c.Err()
@@ -38,7 +41,7 @@ func (in *VerifyProduct) Check() error {
 type ProductVerification struct {
 	Verified   []Verification `json:"verified" doc:"Of issuers with a verified domain, by domain. No issuer is preferred: compare the domain with the one on your slip or receipt."`
 	Unverified []Verification `json:"unverified" doc:"Of issuers without a verified domain. Anyone can use their names."`
-	More       bool           `json:"more" doc:"Whether there are issuers that are not in the lists."`
+	More       bool           `json:"more" doc:"Whether there are issuers that are not in the lists. The parameter issuer finds those with a verified domain."`
 }
 
 // Only returns the verification of the only issuer with a verified domain, and those of the others, or of the only
@@ -47,7 +50,7 @@ func (p ProductVerification) Only() (only Verification, others []Verification, o
 	switch {
 	case len(p.Verified) == 1:
 		return p.Verified[0], p.Unverified, true
-	case len(p.Verified) == 0 && len(p.Unverified) == 1:
+	case len(p.Verified) == 0 && len(p.Unverified) == 1 && !p.More:
 		return p.Unverified[0], nil, true
 	}
 	return only, nil, false
@@ -102,6 +105,32 @@ func (w Warranty) Verified(by Standing, askedSerial string, now time.Time) Verif
 	return v
 }
 
+// Product returns the name of the product: in quotation marks if no verified business stands behind it, because anyone
+// can write it.
+func (v Verification) Product(language string) string {
+	if v.By.Backing().Verified() {
+		return v.ProductName
+	}
+	return Quoted(v.ProductName, language)
+}
+
+// Quoted returns what an account that is not verified wrote, in quotation marks and without characters that could pass
+// for a check mark, a seal or the end of the quotation. Units, signs and numerals stay.
+func Quoted(written, language string) string {
+	plain := strings.Map(func(r rune) rune {
+		unit := 0x2070 <= r && r <= 0x209C || 0x2100 <= r && r <= 0x214F
+		sign := r != '√' && unicode.In(r, unicode.Sm, unicode.Sc, unicode.Nl)
+		switch {
+		case strings.ContainsRune("“”„‟«»", r):
+			return '"'
+		case isMark(r) && !unit && !sign:
+			return ' '
+		}
+		return r
+	}, written)
+	return fmt.Sprintf(wordsIn(language).quote, strings.Join(strings.Fields(plain), " "))
+}
+
 // maskSerial masks a serial number, except for the last four characters of one that
 // has at least eight.
 func maskSerial(serial string) string {
@@ -128,3 +157,7 @@ func bareSerial(s string) string {
 // cannot tell which.
 var ErrUnknownReference = Refuse(NotFound,
 	"No warranty has this reference number. Check it for typos; the format is WR-XXXX-XXXX-XXXX-XXXX.")
+
+// ErrUnknownProduct means that no organization issued a warranty for a product with a serial number.
+var ErrUnknownProduct = Refuse(NotFound,
+	"No business issued a warranty for this product and serial number. Check the GTIN and the serial number.")

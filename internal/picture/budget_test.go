@@ -66,6 +66,8 @@ func TestNoFileTakesMoreThanABoundedAmountOfWork(t *testing.T) {
 		"one pixel with megabytes of data":     {pngOf(t, 1, 1, idle), "image/png"},
 		"PNG of 30000 pixels squared":          {pngBomb(t, 30000, 30000), "image/png"},
 		"PNG in ten thousand pieces":           {pieces(t, maxParts), "image/png"},
+		"PNG of 20 million rows":               {pngOf(t, 1, 20_000_000, nil), "image/png"},
+		"WebP with megabytes of data":          {webpOf("VP8 ", append(unbase64(t, tinyWebP)[20:], make([]byte, 16<<20)...)), "image/webp"},
 		"animated WebP":                        {webpOf("VP8X", make([]byte, 10), "ANIM", make([]byte, 6)), "image/webp"},
 		"WebP with an animation and a picture": {webpOf("ANMF", make([]byte, 16), "VP8 ", unbase64(t, tinyWebP)[20:]), "image/webp"},
 	} {

@@ -147,10 +147,13 @@ func pngFormat(content []byte) (format, error) {
 	case color.RGBAModel, color.NRGBAModel, color.GrayModel:
 		f.memory *= 4
 	}
+	rows := int64(c.Height)
 	f.work = f.memory
 	if interlaced := content[28] != 0; interlaced { // DecodeConfig has read the header, which ends with this byte
 		f.memory *= 2
+		rows *= pngPasses
 	}
+	f.work += rows * rowWork
 	f.keep(content, 0, len(pngSignature))
 	var data int64
 	for at := len(pngSignature); at+pngChunk <= len(content); {
@@ -178,7 +181,12 @@ func pngFormat(content []byte) (format, error) {
 const (
 	pngSignature = "\x89PNG\r\n\x1a\n"
 	pngChunk     = 12 // length, type and checksum of a chunk
+	pngPasses    = 7  // of an interlaced image
+	rowWork      = 64 // samples that take as long as beginning a row
 )
+
+// byteWork is the number of samples that take as long as a byte of a lossy WebP. Its decoder cannot be interrupted.
+const byteWork = 32
 
 // webpFormat accepts what cameras and websites make, and gives the decoder only the pixels. Animations, lossless images
 // and transparency are not decoded: their tables may take much memory whatever the size of the image.
@@ -207,7 +215,8 @@ func lossyWebP(pixels []byte) (format, error) {
 		return format{}, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	samples := 2 * int64(c.Width) * int64(c.Height)
-	return format{decode: webp.Decode, parts: parts, orientation: 1, memory: samples, work: samples}, nil
+	work := samples + byteWork*int64(len(pixels))
+	return format{decode: webp.Decode, parts: parts, orientation: 1, memory: samples, work: work}, nil
 }
 
 // shrink returns a smaller copy of an image on white, turned upright.

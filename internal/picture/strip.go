@@ -12,6 +12,10 @@ var ErrDamaged = errors.New("damaged picture")
 // maxExif is how much of the Exif data of an image is read to find its orientation.
 const maxExif = 64 << 10
 
+// maxPieces is the most pieces of an image that are looked at: segments, chunks and fill bytes. A file of 20 MiB could
+// have millions of them, which take seconds. Pictures have some thousand.
+const maxPieces = 100_000
+
 // Strip returns a reader of an image without metadata: Exif, XMP, IPTC, comments and whatever follows the image, all of
 // which may say where a photo was taken. It keeps the orientation and the colour profile, and leaves the picture as it
 // is, byte for byte. An image that ends early is read to its end. Other files are returned as they are.
@@ -36,6 +40,7 @@ type stripper struct {
 	next  func() error // reads what begins at in, and sets the fields below
 	out   []byte       // bytes that come first
 	pass  int64        // number of bytes that follow from in
+	count int          // pieces read so far
 	blank bool         // zeros take the place of these bytes
 	last  bool         // the image ends after them
 	err   error
@@ -63,6 +68,10 @@ func (s *stripper) Read(p []byte) (n int, err error) {
 			}
 		default:
 			s.blank = false
+			if s.count++; s.count > maxPieces {
+				s.err = ErrDamaged
+				continue
+			}
 			s.err = s.next()
 		}
 	}

@@ -49,6 +49,7 @@ func (j *jpegStripper) next() error {
 
 // scanned passes the data of a scan that is in the buffer.
 func (j *jpegStripper) scanned() error {
+	j.count-- // the network decides in how many pieces it comes
 	if _, err := j.peek(2); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -262,6 +263,34 @@ func TestStripKeepsEveryPixel(t *testing.T) {
 			got, err := io.ReadAll(Strip(from, "image/jpeg"))
 			if err != nil || !bytes.Equal(got, data) {
 				t.Fatalf("%v: %x, want %x", err, got, data)
+			}
+		}
+	}
+}
+
+// TestPicturesInMillionsOfPiecesAreRefused: the cost of a piece does not depend on its size.
+func TestPicturesInMillionsOfPiecesAreRefused(t *testing.T) {
+	photo, drawing, web := encodeJPEG(t, quarters(8, 8)), encodePNG(t, quarters(8, 8)), unbase64(t, tinyWebP)
+	for name, c := range map[string]struct {
+		content   []byte
+		at        int // where the pieces are
+		piece     []byte
+		mediaType string
+	}{
+		"fill bytes":      {photo, 2, []byte{0xff}, "image/jpeg"},
+		"restart markers": {photo, 2, []byte{0xff, markerReset}, "image/jpeg"},
+		"comments":        {photo, 2, segmentOf(markerComment), "image/jpeg"},
+		"scans":           {photo, 2, segmentOf(markerScan), "image/jpeg"},
+		"texts":           {drawing, 33, chunkOf("tEXt"), "image/png"},
+		"unknown chunks":  {web, webpHead, []byte("abcd\x00\x00\x00\x00"), "image/webp"},
+	} {
+		for pieces, want := range map[int]error{maxPieces / 2: nil, 2 * maxPieces: ErrDamaged} {
+			content := slices.Concat(c.content[:c.at], bytes.Repeat(c.piece, pieces), c.content[c.at:])
+			if c.mediaType == "image/webp" {
+				binary.LittleEndian.PutUint32(content[4:], uint32(len(content)-8))
+			}
+			if _, err := io.Copy(io.Discard, Strip(bytes.NewReader(content), c.mediaType)); !errors.Is(err, want) {
+				t.Errorf("%d %s: %v", pieces, name, err)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"warranty.example/svc/api"
@@ -370,6 +371,50 @@ func (s *Service) StoreFile(ctx context.Context, from io.Reader) (StoredFile, er
 		}
 	}
 	return StoredFile{key: key, ContentType: scanner.Kind(), Size: scanner.Size(), SHA256: scanner.SHA256()}, nil
+}
+
+// maxUploads is the number of uploads of a user that may run at the same time in a process.
+const maxUploads = 8
+
+// uploadGate counts the running uploads of users.
+type uploadGate struct {
+	mu      sync.Mutex
+	running map[warranty.ID]int
+}
+
+// BeginUpload counts an upload of the principal's user, or refuses it if too many run. The caller must call done.
+func (s *Service) BeginUpload(p warranty.Principal) (done func(), err error) {
+	g, user := &s.uploads, p.User.ID
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running[user] == maxUploads {
+		return nil, &warranty.Error{Code: warranty.RateLimited, Wait: time.Second,
+			Message: fmt.Sprintf("You are already sending %d files. Wait until one of them is sent.", maxUploads)}
+	}
+	if g.running == nil {
+		g.running = map[warranty.ID]int{}
+	}
+	g.running[user]++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.running[user]--; g.running[user] == 0 {
+			delete(g.running, user)
+		}
+	}, nil
+}
+
+// MayUpload returns an error if the principal may not add documents to a warranty, so that a file is not read in vain.
+// UploadDocument checks it again.
+func (s *Service) MayUpload(ctx context.Context, p warranty.Principal, in warranty.UploadDocument) error {
+	if err := p.Account.Require(warranty.Member); err != nil {
+		return err
+	}
+	w, err := s.Store.Warranty(ctx, p.Account.ID, in.WarrantyID)
+	if err != nil {
+		return err
+	}
+	return w.Roles.May(warranty.Upload)
 }
 
 // ForgetFile removes a stored file that has no document.

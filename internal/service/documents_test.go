@@ -129,6 +129,8 @@ func uploadRefusals(me servertest.Person, record, claim, otherClaim, foreign, fo
 			send(field("type", "x"), field("claim_id", "x"), field("size", "1"), file("../a.pdf", pdf))},
 		{"an unknown warranty", warranty.NotFound, nil, send(field("warranty_id", unknownID), kind, good)},
 		{"a foreign warranty", warranty.NotFound, nil, send(field("warranty_id", foreign), kind, good)},
+		{"a foreign warranty, whose file is not read", warranty.NotFound, nil, send(field("warranty_id", foreign), kind, file("a", "PK\x03\x04"))},
+		{"a foreign warranty after the file", warranty.NotFound, nil, send(good, kind, field("warranty_id", foreign))},
 		{"a deleted warranty", warranty.NotFound, nil, send(field("warranty_id", deleted), kind, good)},
 		{"an unknown claim", warranty.NotFound, nil, send(id, kind, good, field("claim_id", unknownID))},
 		{"a claim of another warranty", warranty.NotFound, nil, send(id, kind, good, field("claim_id", otherClaim))},
@@ -603,5 +605,28 @@ func TestPeopleKeepTheFileOfALostCommit(t *testing.T) {
 		w.Must(200, made("GET", "/api/v1/documents", me.Session, nil)).Into(t, &list)
 		equal(t, "documents", len(list), 1)
 		equal(t, "its file", w.Get("/api/documents/"+list[0].ID+"/file", me.Session).Body, pdf)
+	})
+}
+
+// TestUploadsAtTheSameTimeAreLimited: uploads of a user that run are counted, not those of others.
+func TestUploadsAtTheSameTimeAreLimited(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ann, bob := w.Verified("Ann"), w.Verified("Bob")
+		p := must[warranty.Principal](t)(w.Service.Authenticate(t.Context(), ann.Session, false))
+		parts := servertest.DocumentForm(w.Warranty(ann.Session, nil).ID, "a.pdf", pdf)
+		var all []func()
+		for {
+			done, err := w.Service.BeginUpload(p)
+			if err != nil {
+				break
+			}
+			all = append(all, done)
+		}
+		equal(t, "running uploads", len(all), 8)
+		want(t, "another one", w.Do(uploading(ann.Session, parts...)), 429, warranty.RateLimited)
+		w.Upload(bob.Session, servertest.DocumentForm(w.Warranty(bob.Session, nil).ID, "a.pdf", pdf)...)
+		all[0]()
+		w.Upload(ann.Session, parts...)
+		w.Upload(ann.Session, parts...)
 	})
 }

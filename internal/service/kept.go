@@ -59,6 +59,9 @@ func (s *Service) LateSession(ctx context.Context, secret string, account warran
 // LateSession is the person of a session that has expired.
 type LateSession struct{ p warranty.Principal }
 
+// Principal returns whose session it was.
+func (l LateSession) Principal() warranty.Principal { return l.p }
+
 // KeepLateFile is KeepFile for a form that was sent after the session had expired, so that the person finds the file in
 // it when they have signed in again. claim is that of a message, or zero.
 func (s *Service) KeepLateFile(

@@ -72,6 +72,7 @@ type Service struct {
 
 	folder   *folderState
 	pictures *pictureSlots
+	uploads  uploadGate
 
 	passwords *passwords
 	usage     *usage

@@ -40,7 +40,8 @@ func (s *Service) Thumbnail(ctx context.Context, p warranty.Principal, in warran
 }
 
 // makeThumbnail makes the small picture of a document. The attempt is counted before the file is decoded: if the
-// process dies of it, it is tried again a few times and not forever.
+// process dies of it, it is tried again a few times and not forever. A request that ends does not interrupt it, and a
+// file that takes too long has no picture.
 func (s *Service) makeThumbnail(ctx context.Context, t store.Thumbnail) ([]byte, error) {
 	content, err := s.readFile(ctx, t.File)
 	if err != nil {
@@ -54,17 +55,17 @@ func (s *Service) makeThumbnail(ctx context.Context, t store.Thumbnail) ([]byte,
 	if err != nil || !may {
 		return nil, err
 	}
+	ctx = context.WithoutCancel(ctx)
 	decoding, cancel := context.WithTimeout(ctx, decodeTime)
 	defer cancel()
 	small, err := s.pictures.small(decoding, content, t.Document.ContentType)
-	if errors.Is(err, picture.ErrNone) {
+	if errors.Is(err, picture.ErrNone) || errors.Is(err, context.DeadlineExceeded) {
 		small, err = []byte{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	// A request that ends now does not lose the picture.
-	keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), decodeTime)
+	keeping, cancel := context.WithTimeout(ctx, decodeTime)
 	defer cancel()
 	return small, s.Store.Write(keeping, func(tx *store.Tx) error {
 		return tx.KeepThumbnail(t.StorageKey, small, s.now())

@@ -131,6 +131,39 @@ func TestAnInterruptedPictureIsTriedAFewTimes(t *testing.T) {
 	})
 }
 
+// TestARequestThatEndsDoesNotLoseThePicture: it is made nevertheless, and a file that takes too long is decoded once.
+func TestARequestThatEndsDoesNotLoseThePicture(t *testing.T) {
+	w := newWorld(t, servertest.SQLite(t))
+	olga := w.person("Olga", true)
+	d := w.pictureOf(olga, "a.png", photo(t, 600, 300))
+	ending, end := context.WithCancel(t.Context())
+	decoded := 0
+	w.Service.DecodeWith(func(ctx context.Context, content []byte, mediaType string) ([]byte, error) {
+		end()
+		decoded++
+		return picture.Small(ctx, content, mediaType)
+	})
+	for _, ctx := range []context.Context{ending, t.Context()} {
+		small, err := w.Service.Thumbnail(ctx, olga.Principal, warranty.GetDocument{ID: d})
+		if err != nil || len(small) == 0 {
+			t.Errorf("%d bytes, %v", len(small), err)
+		}
+	}
+	equal(t, "decoded", decoded, 1)
+	d, decoded = w.pictureOf(olga, "b.png", photo(t, 300, 600)), 0
+	w.Service.DecodeWith(func(context.Context, []byte, string) ([]byte, error) {
+		decoded++
+		return nil, context.DeadlineExceeded
+	})
+	for range 3 {
+		small, err := w.Service.Thumbnail(t.Context(), olga.Principal, warranty.GetDocument{ID: d})
+		if err != nil || len(small) > 0 {
+			t.Errorf("too slow: %d bytes, %v", len(small), err)
+		}
+	}
+	equal(t, "decoded slowly", decoded, 1)
+}
+
 // TestADamagedPictureIsDecodedOnce: that a file has no picture is kept.
 func TestADamagedPictureIsDecodedOnce(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t))

@@ -50,15 +50,14 @@ func (s *Service) Standing(
 // Bounds on what a GS1 Digital Link shows. Someone who issues many warranties of a product, or has many
 // organizations, can crowd out nobody.
 const (
-	productSteps      = 2000 // issuers that are looked at
+	productSteps      = 2000 // issuers that are looked at, and all verified ones
 	productVerified   = 100  // issuers with a verified domain that are shown
 	productUnverified = 20   // issuers without one that are shown
 	productNewest     = 20   // warranties of an issuer that are looked at
 )
 
 // VerifyProduct returns what organizations issued for a product with a serial number, as in a GS1 Digital Link: one
-// warranty of each issuer, the newest in force or the newest. No issuer is preferred. Unknown products return the
-// error of unknown references.
+// warranty of each issuer, the newest in force or the newest. No issuer is preferred.
 func (s *Service) VerifyProduct(
 	ctx context.Context, p warranty.Principal, in warranty.VerifyProduct,
 ) (found warranty.ProductVerification, err error) {
@@ -71,13 +70,13 @@ func (s *Service) VerifyProduct(
 	}
 	gtins, ok := warranty.GTINForms(in.GTIN)
 	if !ok {
-		return found, warranty.ErrUnknownReference
+		return found, warranty.ErrUnknownProduct
 	}
-	issuers, err := s.Store.ProductIssuers(ctx, gtins, in.Number, productSteps)
+	issuers, more, err := s.Store.ProductIssuers(ctx, gtins, in.Number, in.Issuer, productSteps, productNewest)
 	if err != nil {
 		return found, err
 	}
-	found.More = len(issuers) >= productSteps
+	found.More = more
 	verified := slices.IndexFunc(issuers, func(i store.ProductIssuer) bool { return i.Domain == nil })
 	if verified < 0 {
 		verified = len(issuers)
@@ -87,39 +86,36 @@ func (s *Service) VerifyProduct(
 		most    int
 		into    *[]warranty.Verification
 	}{
-		{fairly(issuers[:verified], productVerified), productVerified, &found.Verified},
+		{issuers[:verified], productVerified, &found.Verified},
 		{issuers[verified:], productUnverified, &found.Unverified},
 	} {
-		more, err := s.issuedBy(ctx, list.issuers, in, list.most, list.into)
-		if err != nil {
+		found.More = found.More || len(list.issuers) > list.most
+		shown := fairly(list.issuers, list.most)
+		if err := s.issuedBy(ctx, shown[:min(len(shown), list.most)], in, list.into); err != nil {
 			return found, err
 		}
-		found.More = found.More || more
 	}
 	slices.SortStableFunc(found.Verified, func(a, b warranty.Verification) int {
 		return strings.Compare(*a.Issuer.Domain, *b.Issuer.Domain)
 	})
-	if len(found.Verified)+len(found.Unverified) == 0 {
-		return found, warranty.ErrUnknownReference
+	if len(found.Verified)+len(found.Unverified) == 0 && !found.More {
+		return found, warranty.ErrUnknownProduct
 	}
 	return found, nil
 }
 
-// issuedBy adds the warranty of each issuer to a list, and reports whether there are issuers that are not in it.
+// issuedBy adds the warranty of each issuer to a list.
 func (s *Service) issuedBy(
-	ctx context.Context, issuers []store.ProductIssuer, in warranty.VerifyProduct, most int, into *[]warranty.Verification,
-) (more bool, err error) {
+	ctx context.Context, issuers []store.ProductIssuer, in warranty.VerifyProduct, into *[]warranty.Verification,
+) error {
 	now, today := s.now(), s.today()
-	for looked, issuer := range issuers {
-		if len(*into) == most || looked == 2*most {
-			return true, nil
-		}
+	for _, issuer := range issuers {
 		issued, err := s.Store.IssuedOfProduct(ctx, issuer, in.Number, productNewest, now)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if len(issued) == 0 {
-			continue // it recorded them for itself
+			continue // an offer of it has expired
 		}
 		best := issued[0]
 		best.Warranty.Show(today)
@@ -130,27 +126,45 @@ func (s *Service) issuedBy(
 		}
 		*into = append(*into, best.Warranty.Verified(best.By, in.Serial, now))
 	}
-	return false, nil
+	return nil
 }
 
-// fairly puts issuers of the first round first if there are more than most: one of each domain that someone registered,
-// and the others after them, so that nobody crowds out others with subdomains. It keeps their order otherwise.
-func fairly(issuers []store.ProductIssuer, most int) []store.ProductIssuer {
+// fairly orders issuers in rounds if there are more than most: a round has one issuer of each registered domain and of
+// each admin, so that nobody crowds out others with subdomains or organizations. It keeps their order otherwise.
+func fairly(issuers []store.ProductIssuer, most int) (fair []store.ProductIssuer) {
 	if len(issuers) <= most {
 		return issuers
 	}
-	seen := map[string]bool{}
-	var first, rest []store.ProductIssuer
-	for _, i := range issuers {
-		registered, err := publicsuffix.EffectiveTLDPlusOne(*i.Domain)
-		if err != nil || seen[registered] {
-			rest = append(rest, i)
-			continue
+	for len(issuers) > 0 && len(fair) < most {
+		domains, admins := map[string]bool{}, map[warranty.ID]bool{}
+		var rest []store.ProductIssuer
+		for _, i := range issuers {
+			domain := registered(i.Domain)
+			if admins[i.Admin] || domains[domain] {
+				rest = append(rest, i)
+				continue
+			}
+			admins[i.Admin], domains[domain] = true, domain != ""
+			fair = append(fair, i)
 		}
-		seen[registered] = true
-		first = append(first, i)
+		issuers = rest
 	}
-	return append(first, rest...)
+	return fair
+}
+
+// registered returns the domain that was registered with a registry. Names below the domain of a provider, such as
+// a.dedyn.io, are free for everyone, so they count as the provider's.
+func registered(domain *string) string {
+	if domain == nil {
+		return ""
+	}
+	suffix, byRegistry := publicsuffix.PublicSuffix(*domain)
+	for !byRegistry && strings.Contains(suffix, ".") {
+		_, suffix, _ = strings.Cut(suffix, ".")
+		suffix, byRegistry = publicsuffix.PublicSuffix(suffix)
+	}
+	below := strings.TrimSuffix(strings.TrimSuffix(*domain, suffix), ".")
+	return below[strings.LastIndex(below, ".")+1:] + "." + suffix
 }
 
 // VerifyPublicly is VerifyWarranty for callers without a credential. It is throttled per

@@ -72,27 +72,98 @@ func TestADigitalLinkCannotBeTakenOver(t *testing.T) {
 	}, busy)
 }
 
-// TestSubdomainsCrowdOutNobody: an attacker with many organizations below one domain fills the rest of the list only.
-func TestSubdomainsCrowdOutNobody(t *testing.T) {
+// crowd inserts organizations that issued a copy of a warranty of the product. member is their admin; a domain is verified
+// if the pattern is not empty, before those of others.
+func (w *world) crowd(t *testing.T, n int, of warranty.ID, member any, pattern string) (all []any) {
+	t.Helper()
+	for i := range n {
+		organization, number := w.key(w.Service.NewID()), w.number(`SELECT count(*) FROM warranties`)
+		w.execute(`INSERT INTO users (id, email, name, password_hash, kind, created_at) VALUES ($1, $2, 'Evil', '', 2, 1)`,
+			organization, fmt.Sprintf("evil%d@deleted.invalid", number))
+		if member != nil {
+			w.execute(`INSERT INTO members (account_id, user_id, role, mail_choices, created_at) VALUES ($1, $2, 1, 0, 1)`,
+				organization, member)
+		}
+		if pattern != "" {
+			w.execute(`INSERT INTO domains (id, account_id, domain, token, by_operator, created_at, verified_at)
+				VALUES ($1, $2, $3, 'x', 1, 1, 1)`, w.key(w.Service.NewID()), organization, fmt.Sprintf(pattern, i))
+		}
+		w.copies(of, fmt.Sprintf("WR-EV11-0000-0000-%04d", number), organization)
+		all = append(all, organization)
+	}
+	return all
+}
+
+// TestCrowdsHideNoVerifiedIssuer: neither names below a provider's domain nor many domains of one person fill the list.
+// The issuers that it does not have are found by their domain.
+func TestCrowdsHideNoVerifiedIssuer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		attacker, maker, kim := w.issuer("Mallory"), w.issuer("Ann"), w.person("Kim", true)
+		attacker, maker, late, kim := w.issuer("Mallory"), w.issuer("Ann"), w.issuer("Zoe"), w.person("Kim", true)
 		w.verify(maker, "zz-maker.example")
 		w.gives(maker, kim)
-		w.verify(attacker, "a0.evil.example")
 		first := w.gives(attacker, kim)
-		for i := range 120 {
-			organization := w.key(w.Service.NewID())
-			w.execute(`INSERT INTO users (id, email, name, password_hash, kind, created_at) VALUES ($1, $2, 'Evil', '', 2, 1)`,
-				organization, fmt.Sprintf("evil%d@deleted.invalid", i))
-			w.execute(`INSERT INTO domains (id, account_id, domain, token, by_operator, created_at, verified_at) VALUES ($1, $2, $3, 'x', 1, 1, 1)`,
-				w.key(w.Service.NewID()), organization, fmt.Sprintf("a%d.evil.example", i+1))
-			w.copies(first.ID, fmt.Sprintf("WR-EV11-0000-0000-%04d", i), organization)
-		}
+		w.crowd(t, 110, first.ID, nil, "a%d.dedyn.io")
+		w.crowd(t, 110, first.ID, w.key(kim.User.ID), "b%d.example")
+		w.verify(late, "zzz-late.example")
+		w.gives(late, kim)
 		found := w.links(t)
 		equal(t, "verified issuers", len(found.Verified), 100)
 		equal(t, "more", found.More, true)
-		if !slices.Contains(domainsOf(found.Verified), "zz-maker.example") || !slices.IsSorted(domainsOf(found.Verified)) {
-			t.Errorf("the maker is hidden, or the order is not neutral: %v", domainsOf(found.Verified))
+		for _, domain := range []string{"zz-maker.example", "zzz-late.example"} {
+			if !slices.Contains(domainsOf(found.Verified), domain) {
+				t.Errorf("%s is hidden", domain)
+			}
 		}
+		if !slices.IsSorted(domainsOf(found.Verified)) {
+			t.Errorf("the order is not neutral: %v", domainsOf(found.Verified))
+		}
+		var only warranty.ProductVerification
+		w.Must(200, made("GET", "/01/"+linkedGTIN+"/21/"+linkedSerial+"?issuer=B109.example", "", nil)).Into(t, &only)
+		equal(t, "by domain", domainsOf(only.Verified), []string{"b109.example"})
+		want(t, "an unknown domain", w.Get("/01/"+linkedGTIN+"/21/"+linkedSerial+"?issuer=c.example", ""), 404, warranty.NotFound)
+		page := w.Browser(t).Get("/01/" + linkedGTIN + "/21/" + linkedSerial)
+		if !strings.Contains(page.Body, `name="issuer"`) {
+			t.Error("the page has no form for the other issuers")
+		}
+	}, busy)
+}
+
+// TestCrowdsHideNoUnverifiedIssuer: 40 organizations of one person, and 40 that recorded the product for themselves,
+// leave room for a shop.
+func TestCrowdsHideNoUnverifiedIssuer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		attacker, kim := w.issuer("Mallory"), w.person("Kim", true)
+		first := w.gives(attacker, kim)
+		w.crowd(t, 40, first.ID, w.key(kim.User.ID), "")
+		for _, self := range w.crowd(t, 40, first.ID, nil, "") {
+			w.execute(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
+				SELECT issuer_id, 1, id, id, 3, 1, start_date, end_date, '' FROM warranties WHERE issuer_id = $1`, self)
+		}
+		shop := w.issuer("Zoe")
+		made := w.gives(shop, kim)
+		found := w.links(t)
+		equal(t, "unverified issuers", len(found.Unverified), 20)
+		if !slices.ContainsFunc(found.Unverified, func(v warranty.Verification) bool { return v.ReferenceNumber == made.ReferenceNumber }) {
+			t.Error("the shop is hidden")
+		}
+	}, busy)
+}
+
+// TestManyIssuersHideNoVerifiedIssuer: the verified one is found after more issuers than are looked at, and if there is
+// nothing to show among them, the answer says that there may be more.
+func TestManyIssuersHideNoVerifiedIssuer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		attacker, kim := w.issuer("Mallory"), w.person("Kim", true)
+		first := w.gives(attacker, kim)
+		w.execute(`UPDATE users SET kind = 1 WHERE id = $1`, w.key(attacker.ID))
+		w.crowd(t, 2005, first.ID, nil, "")
+		w.execute(`UPDATE users SET kind = 1 WHERE name = 'Evil'`)
+		found := w.links(t)
+		equal(t, "more", found.More, true)
+		equal(t, "shown", len(found.Verified)+len(found.Unverified), 0)
+		maker := w.issuer("Zoe")
+		w.verify(maker, "zz-maker.example")
+		w.gives(maker, kim)
+		equal(t, "the maker", domainsOf(w.links(t).Verified), []string{"zz-maker.example"})
 	}, busy)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -191,20 +190,25 @@ func (s *Store) WarrantyByReference(
 	return w, by, err
 }
 
-// ProductIssuer is an organization that has warranties of a product with a serial number.
+// ProductIssuer is an organization that issued warranties of a product with a serial number.
 type ProductIssuer struct {
-	ID     warranty.ID
-	GTINs  []string // the forms in which it wrote the product's number
-	Domain *string  // its verified domain
+	ID         warranty.ID
+	GTINs      []string    // the forms in which it wrote the product's number
+	Domain     *string     // its verified domain
+	VerifiedAt *time.Time  // when its first domain was verified
+	Admin      warranty.ID // the oldest account among its admins
 }
+
+// gtinForms is a table of the forms of a GTIN, $1 to $4.
+const gtinForms = `(SELECT CAST($1 AS TEXT) AS gtin UNION SELECT CAST($2 AS TEXT) UNION SELECT CAST($3 AS TEXT)
+	UNION SELECT CAST($4 AS TEXT))`
 
 // productIssuers steps from one issuer of a product to the next in the index, so that the number of warranties of an
 // issuer does not matter. $1 to $4 are the forms of the GTIN, $5 is the serial number, and $6 bounds the steps. The rows
 // are compared as in the index, which no other index can do, so that no statistics make the databases read all of them.
 const productIssuers = `WITH RECURSIVE step(gtin, issuer) AS (
 		SELECT f.gtin, n.issuer_id
-		FROM (SELECT CAST($1 AS TEXT) AS gtin UNION SELECT CAST($2 AS TEXT) UNION SELECT CAST($3 AS TEXT)
-			UNION SELECT CAST($4 AS TEXT)) f
+		FROM ` + gtinForms + ` f
 			JOIN warranties n ON n.id = (SELECT w.id FROM warranties w /*sqlite: INDEXED BY warranties_of_product */
 				WHERE w.gtin IS NOT NULL AND w.deleted_at IS NULL AND (w.gtin, w.serial_number) >= (f.gtin, $5)
 				ORDER BY w.gtin, w.serial_number, w.issuer_id, w.id LIMIT 1)
@@ -217,27 +221,66 @@ const productIssuers = `WITH RECURSIVE step(gtin, issuer) AS (
 		WHERE n.gtin = s.gtin AND n.serial_number = $5)
 	SELECT s.issuer, s.gtin FROM (SELECT gtin, issuer FROM step LIMIT $6) s`
 
-// ProductIssuers lists the organizations that have warranties of a product with a serial number, by verified domain,
-// those without one last. It looks at most at limit issuers, people among them. gtins are the forms of its GTIN.
+// verifiedIssuers are all organizations with a verified domain, and issuersByDomain the one with the verified domain $6,
+// in place of productIssuers.
+const (
+	verifiedIssuers = `SELECT v.issuer, f.gtin FROM (SELECT DISTINCT account_id AS issuer FROM domains
+		WHERE verified_at IS NOT NULL LIMIT $6) v CROSS JOIN ` + gtinForms + ` f`
+	issuersByDomain = `SELECT d.account_id AS issuer, f.gtin FROM domains d CROSS JOIN ` + gtinForms + ` f
+		WHERE d.verified_at IS NOT NULL AND d.domain = $6`
+)
+
+// issuersAmong selects those candidates that are organizations and have a warranty of the product among their newest
+// that they did not record for themselves. $7 is the largest id.
+func issuersAmong(candidates string) string {
+	return `SELECT p.issuer, p.gtin, CASE WHEN i.kind = 2 AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
+			AND EXISTS (SELECT 1 FROM (` + newestOfProduct(`p.gtin`, `$5`, `p.issuer`, `$7`, `$8`) + `) newest
+				JOIN warranties w ON w.id = newest.id
+				WHERE w.gtin = p.gtin AND w.serial_number = $5 AND w.issuer_id = p.issuer
+				AND (w.offered_at IS NOT NULL OR NOT ` + recordedForItself + `)) THEN 1 ELSE 0 END,
+		` + domainOf(`p.issuer`) + `,
+		(SELECT min(d.verified_at) FROM domains d WHERE d.account_id = p.issuer AND d.verified_at IS NOT NULL),
+		COALESCE((SELECT m.user_id FROM members m WHERE m.account_id = p.issuer AND m.role = 1 ORDER BY m.user_id LIMIT 1), p.issuer)
+	FROM (` + candidates + `) p JOIN users i ON i.id = p.issuer ORDER BY p.issuer, p.gtin`
+}
+
+// ProductIssuers lists the organizations that issued warranties of a product with a serial number: those with a verified
+// domain first, the domain that was verified first before the others, and then the oldest organization. It looks at most
+// at limit issuers without a verified domain, and people count among them; more is whether there may be others. newest is
+// the number of warranties of an issuer that are looked at. gtins are the forms of the GTIN. If domain is not empty, the
+// list has only the issuer with this verified domain.
 func (s *Store) ProductIssuers(
-	ctx context.Context, gtins [4]string, serial string, limit int,
-) (list []ProductIssuer, err error) {
-	err = s.db.Query(ctx, `SELECT p.issuer, p.gtin, `+domainOf(`p.issuer`)+` AS domain FROM (`+productIssuers+`) p
-			JOIN users i ON i.id = p.issuer WHERE i.kind = 2 AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
-			ORDER BY p.issuer, p.gtin`,
-		func(r *engine.Row) error {
-			id, gtin, domain := r.ID(), r.Text(), r.OptionalText()
-			if last := len(list) - 1; last >= 0 && list[last].ID == id {
+	ctx context.Context, gtins [4]string, serial, domain string, limit, newest int,
+) (list []ProductIssuer, more bool, err error) {
+	add := func(candidates string, bound any) (rows int, err error) {
+		return rows, s.db.Query(ctx, issuersAmong(candidates), func(r *engine.Row) error {
+			rows++
+			i, gtin, issued := ProductIssuer{ID: r.ID()}, r.Text(), r.Int() != 0
+			i.Domain, i.VerifiedAt, i.Admin = r.OptionalText(), r.OptionalTime(), r.ID()
+			if last := len(list) - 1; issued && last >= 0 && list[last].ID == i.ID {
 				list[last].GTINs = append(list[last].GTINs, gtin)
-				return nil
+			} else if i.GTINs = []string{gtin}; issued {
+				list = append(list, i)
 			}
-			list = append(list, ProductIssuer{id, []string{gtin}, domain})
 			return nil
-		}, gtins[0], gtins[1], gtins[2], gtins[3], serial, limit)
+		}, gtins[0], gtins[1], gtins[2], gtins[3], serial, bound, largestID, newest)
+	}
+	switch {
+	case domain != "":
+		_, err = add(issuersByDomain, domain)
+	default:
+		var rows int
+		if rows, err = add(productIssuers, limit); err == nil && rows >= limit {
+			// Whoever made them must not hide a verified issuer.
+			more = true
+			list = slices.DeleteFunc(list, func(i ProductIssuer) bool { return i.Domain != nil })
+			_, err = add(verifiedIssuers, maxVerified)
+		}
+	}
 	slices.SortStableFunc(list, func(a, b ProductIssuer) int {
 		switch {
 		case a.Domain != nil && b.Domain != nil:
-			return strings.Compare(*a.Domain, *b.Domain)
+			return a.VerifiedAt.Compare(*b.VerifiedAt)
 		case a.Domain != nil:
 			return -1
 		case b.Domain != nil:
@@ -245,8 +288,14 @@ func (s *Store) ProductIssuers(
 		}
 		return 0
 	})
-	return list, err
+	return list, more, err
 }
+
+// maxVerified bounds verifiedIssuers.
+const maxVerified = 100_000
+
+// largestID is after all others.
+var largestID = warranty.ID(bytes.Repeat([]byte{0xFF}, 16))
 
 // IssuedOfProduct returns the newest warranties of an issuer for a product with a serial number, newest first, and who
 // stands behind them.
@@ -260,7 +309,7 @@ func (s *Store) IssuedOfProduct(
 				list = append(list, Stood{w, standing})
 			}
 			return nil
-		}, gtin, serial, issuer.ID, warranty.ID(bytes.Repeat([]byte{0xFF}, 16)), limit))
+		}, gtin, serial, issuer.ID, largestID, limit))
 	}
 	slices.SortFunc(list, func(a, b Stood) int { return bytes.Compare(b.Warranty.ID[:], a.Warranty.ID[:]) })
 	return list, err
@@ -272,21 +321,29 @@ type Stood struct {
 	By       warranty.Standing
 }
 
+// recordedForItself reports whether the issuer of a warranty w owns it.
+const recordedForItself = `EXISTS (SELECT 1 FROM access a
+	WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 1 <> 0)`
+
 // selectStanding selects a warranty w with its issuer i and its confirmed seller s.
 var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domainOf(`i.id`) + `, i.former_names,
-		CASE WHEN EXISTS (SELECT 1 FROM access a
-			WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 1 <> 0) THEN 1 ELSE 0 END,
+		CASE WHEN ` + recordedForItself + ` THEN 1 ELSE 0 END,
 		COALESCE(s.kind, 1), s.name, ` + domainOf(`s.id`) + `, s.former_names
 	FROM warranties w JOIN users i ON i.id = w.issuer_id
 		LEFT JOIN users s ON s.id = w.seller_id AND s.disabled_at IS NULL`
 
 // issuedOfProduct selects the newest warranties of the issuer $3 with the GTIN $1 and the serial number $2. $4 is the
 // largest id.
-var issuedOfProduct = selectStanding + ` WHERE w.gtin = $1 AND w.serial_number = $2 AND w.issuer_id = $3 AND w.id IN (
-	SELECT n.id FROM warranties n /*sqlite: INDEXED BY warranties_of_product */
-	WHERE n.gtin IS NOT NULL AND n.deleted_at IS NULL
-		AND (n.gtin, n.serial_number, n.issuer_id, n.id) <= ($1, $2, $3, $4)
-	ORDER BY n.gtin DESC, n.serial_number DESC, n.issuer_id DESC, n.id DESC LIMIT $5)`
+var issuedOfProduct = selectStanding + ` WHERE w.gtin = $1 AND w.serial_number = $2 AND w.issuer_id = $3 AND w.id IN (` +
+	newestOfProduct(`$1`, `$2`, `$3`, `$4`, `$5`) + `)`
+
+// newestOfProduct selects the ids of the newest warranties of an issuer for a product, or others if it has fewer.
+func newestOfProduct(gtin, serial, issuer, last, limit string) string {
+	return `SELECT n.id FROM warranties n /*sqlite: INDEXED BY warranties_of_product */
+		WHERE n.gtin IS NOT NULL AND n.deleted_at IS NULL
+			AND (n.gtin, n.serial_number, n.issuer_id, n.id) <= (` + gtin + `, ` + serial + `, ` + issuer + `, ` + last + `)
+		ORDER BY n.gtin DESC, n.serial_number DESC, n.issuer_id DESC, n.id DESC LIMIT ` + limit
+}
 
 // readStanding reads a row of selectStanding.
 func readStanding(r *engine.Row, now time.Time) (w warranty.Warranty, by warranty.Standing) {

@@ -24,12 +24,16 @@ func TestIssuersOfAProductAreFoundInTheIndex(t *testing.T) {
 		})
 		forms := []any{"4242005273881", "04242005273881", "00000000000000", "0000000000000"}
 		steps := planOf(t, s, productIssuers, append(forms, "FD-1", 2000)...)
+		among := planOf(t, s, issuersAmong(productIssuers), append(forms, "FD-1", 2000, warranty.ID{0xFF}, 20)...)
 		newest := planOf(t, s, issuedOfProduct, "4242005273881", "FD-1", ada.user, warranty.ID{0xFF}, 20)
 		if strings.Count(steps, "warranties_of_product") != 2 {
 			t.Errorf("the issuers: %s", steps)
 		}
 		if !strings.Contains(newest, "warranties_of_product") {
 			t.Errorf("the newest: %s", newest)
+		}
+		if strings.Count(among, "warranties_of_product") != 3 || strings.Contains(among, "Seq Scan on warranties") {
+			t.Errorf("those who issued it: %s", among)
 		}
 		for _, plan := range []string{steps, newest} {
 			if strings.Contains(plan, "Seq Scan on warranties") || strings.Contains(plan, "Sort") || strings.Contains(plan, "TEMP B-TREE FOR ORDER") {

@@ -26,12 +26,17 @@ type File struct {
 // Form reads a multipart form whose fields may come with a file, which is named like one of fileFields. An
 // empty file input sends a part without a file name. The caller must pass the file to Attach, Keep or Forget.
 func Form(
-	w http.ResponseWriter, r *http.Request, s *service.Service, fileFields ...string,
+	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal, fileFields ...string,
 ) (values url.Values, file *File, err error) {
 	if err := ExtendDeadlines(w); err != nil {
 		return nil, nil, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, warranty.MaxFileSize+maxFields)
+	done, err := begin(r, s, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	form, err := r.MultipartReader()
 	if err != nil {
 		return nil, nil, errForm

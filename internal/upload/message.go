@@ -34,12 +34,19 @@ type MessageFile struct {
 // ReadMessage reads a multipart form with text fields and files in the fields "file" and "photo", and streams the files to their
 // store. On an error, it returns the text fields that it read, and no file is stored. Files that are too large or not
 // supported are no error: the form has them in Refused.
-func ReadMessage(w http.ResponseWriter, r *http.Request, s *service.Service) (f MessageForm, err error) {
+func ReadMessage(
+	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal,
+) (f MessageForm, err error) {
 	f.Values = url.Values{}
 	if err := ExtendDeadlines(w); err != nil {
 		return f, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, MaxFiles*maxUpload+maxFields)
+	done, err := begin(r, s, p)
+	if err != nil {
+		return f, err
+	}
+	defer done()
 	form, err := r.MultipartReader()
 	if err != nil {
 		return f, errForm

@@ -59,18 +59,24 @@ func Receive(
 		return d, in, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
+	done, err := begin(r, s, p)
+	if err != nil {
+		return d, in, err
+	}
+	defer done()
 	form, err := r.MultipartReader()
 	if err != nil {
 		return d, in, errForm
 	}
 	transfer := context.WithoutCancel(r.Context()) // it may take longer than other requests
-	in, stored, err := readForm(transfer, form, s)
+	in, stored, err := readForm(transfer, form, s, p)
 	if keys := r.Header.Values("Idempotency-Key"); err == nil && len(keys) > 0 {
 		if in.IdempotencyKey = &keys[0]; len(keys) > 1 {
 			err = warranty.Refuse(warranty.MalformedRequest, "Send the Idempotency-Key header once.")
 		}
 	}
 	if err != nil {
+		drain(r)
 		if stored != nil {
 			err = errors.Join(err, s.ForgetFile(transfer, *stored))
 		}
@@ -84,10 +90,21 @@ func Receive(
 
 var errForm = warranty.Refuse(warranty.MalformedRequest, "The multipart/form-data body is malformed or incomplete.")
 
+// begin counts an upload until done is called.
+func begin(r *http.Request, s *service.Service, p warranty.Principal) (done func(), err error) {
+	if done, err = s.BeginUpload(p); err != nil {
+		drain(r)
+	}
+	return done, err
+}
+
+// drain reads the rest of a refused upload: many clients read the response after they have sent everything.
+func drain(r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
+
 // readForm reads the parts of the form and stores the file. It returns the stored file
 // even on an error, so that the caller can remove it.
 func readForm(
-	ctx context.Context, form *multipart.Reader, s *service.Service,
+	ctx context.Context, form *multipart.Reader, s *service.Service, p warranty.Principal,
 ) (in warranty.UploadDocument, stored *service.StoredFile, err error) {
 	var c warranty.Checks
 	seen, parts := map[string]bool{}, 0
@@ -111,6 +128,11 @@ func readForm(
 		seen[name] = true
 		if name == "file" {
 			in.FileName = fileName
+			if !in.WarrantyID.IsZero() { // clients may send it after the file
+				if err := s.MayUpload(ctx, p, in); err != nil {
+					return in, nil, err
+				}
+			}
 			got, err := s.StoreFile(ctx, part)
 			if err != nil {
 				return in, nil, formError(err)

@@ -22,7 +22,7 @@ func (web *Web) withFile(p page) page {
 	return func(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
 		var file *upload.File
 		if upload.IsForm(r) {
-			if r.PostForm, file, err = upload.Form(w, r, web.Service, fileFields...); err != nil {
+			if r.PostForm, file, err = upload.Form(w, r, web.Service, who, fileFields...); err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, file.Forget(context.WithoutCancel(r.Context()))) }()
@@ -52,7 +52,7 @@ func (web *Web) withFiles(p page) page {
 	return func(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
 		var sent upload.MessageForm
 		if upload.IsForm(r) {
-			sent, err = upload.ReadMessage(w, r, web.Service)
+			sent, err = upload.ReadMessage(w, r, web.Service, who)
 			if err != nil {
 				refusal := warranty.AsError(err)
 				if len(refusal.Fields) == 0 {

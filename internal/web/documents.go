@@ -88,7 +88,7 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 		web.refuse(w, r, who, err)
 		return nil
 	}
-	values, file, err := upload.Form(w, r, web.Service, "file")
+	values, file, err := upload.Form(w, r, web.Service, who, "file")
 	r, cancel := upload.RenewContext(r)
 	defer cancel()
 	defer func() { err = errors.Join(err, file.Forget(context.WithoutCancel(r.Context()))) }()

@@ -25,7 +25,7 @@ func (web *Web) keepLate(w http.ResponseWriter, r *http.Request, pattern string)
 		}
 		return values, err
 	}
-	sent, err := upload.ReadMessage(w, r, web.Service)
+	sent, err := upload.ReadMessage(w, r, web.Service, late.Principal())
 	if err != nil {
 		return nil, err
 	}

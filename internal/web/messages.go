@@ -245,7 +245,7 @@ func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty
 	if _, err := web.checkAccount(w, r, who, url.Values{"account": r.URL.Query()["account"], "switch": nil}); err != nil {
 		return web.foreignMessage(w, r, err)
 	}
-	sent, err := upload.ReadMessage(w, r, web.Service)
+	sent, err := upload.ReadMessage(w, r, web.Service, who)
 	r, cancel := upload.RenewContext(r)
 	defer cancel()
 	f := form{Values: sent.Values}

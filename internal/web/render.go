@@ -265,6 +265,9 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"lead":     func(b warranty.Backing) string { return b.Lead(texts.Lang) },
 		"who":      func(b warranty.Backing) string { return b.Who(texts.Lang) },
 		"note":     func(b warranty.Backing) string { return b.Note(texts.Lang) },
+		"product":  func(v warranty.Verification) string { return v.Product(texts.Lang) },
+		"quoted":   func(written string) string { return warranty.Quoted(written, texts.Lang) },
+		"inForce":  func(v warranty.Verification) string { return texts.get(inForce(v)) },
 		"statement": func(b any) string {
 			if pointer, ok := b.(*warranty.Backing); ok {
 				return pointer.Statement(texts.Lang)

@@ -16,8 +16,10 @@ type verifyPage struct {
 	Asked  string // the reference as typed
 	Serial string // the serial number to compare
 	Found  bool
-	Wrong  string // the key of the error of the form
-	Cover  cover
+	// ByProduct is whether a product was asked for, and not a reference.
+	ByProduct bool
+	Wrong     string // the key of the error of the form
+	Cover     cover
 	// Certified is whether there is a certificate.
 	Certified bool
 	// Promise is the record for machines.
@@ -118,6 +120,7 @@ func ProductOf(r *http.Request) warranty.VerifyProduct {
 		GTIN:   r.PathValue("gtin"),
 		Number: r.PathValue("number"),
 		Serial: r.URL.Query().Get("serial"),
+		Issuer: strings.TrimSpace(r.URL.Query().Get("issuer")),
 	}
 }
 
@@ -138,15 +141,19 @@ func (web *Web) verifyProduct(w http.ResponseWriter, r *http.Request, who warran
 func (web *Web) showVerification(
 	w http.ResponseWriter, r *http.Request, v warranty.Verification, alike []warranty.Verification, serial string, err error,
 ) error {
-	if errors.Is(err, warranty.ErrUnknownReference) {
+	product := errors.Is(err, warranty.ErrUnknownProduct)
+	if product || errors.Is(err, warranty.ErrUnknownReference) {
 		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t(r, "verify.unknown"), NoIndex: true,
-			Body: verifyPage{}})
+			Body: verifyPage{ByProduct: product}})
 	}
 	if err != nil {
 		return err
 	}
 	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(web.reader(r), v), Alike: alike}
-	title := web.t(r, "verify.page_title", v.ProductName)
+	title := web.t(r, "verify.page_title", v.Product(web.reader(r).Lang))
+	if !page.Assured() {
+		title = web.t(r, "verify.not_verified", title)
+	}
 	if page.Mismatch() {
 		title = web.t(r, "verify.mismatch")
 		page.Cover = page.Cover.ofAnother(web.reader(r), v)
@@ -161,7 +168,7 @@ func (web *Web) showVerification(
 // says so.
 func (web *Web) coverOf(words reader, v warranty.Verification) cover {
 	today, assured := warranty.DateOf(v.CheckedAt), v.By.Backing().Verified()
-	c := cover{Say: words.get("verify." + v.Status.String())}
+	c := cover{Say: words.get(inForce(v))}
 	line := "quiet"
 	switch v.Status {
 	case warranty.Void, warranty.Cancelled:
@@ -181,10 +188,8 @@ func (web *Web) coverOf(words reader, v warranty.Verification) cover {
 			c.After = ", " + words.days(&days)
 		}
 		switch {
-		case !assured && v.Issuer != nil:
-			line, c.Say, c.After = "plain", words.get("verify.by_issuer"), ""
 		case !assured:
-			line, c.Say, c.After = "plain", words.get("verify.by_owner"), ""
+			line, c.After = "plain", ""
 		case days <= endingSoon:
 			line, c.Tone, c.Say = "expiring", "soon", words.get("verify.ends_soon")
 		default:
@@ -193,6 +198,18 @@ func (web *Web) coverOf(words reader, v warranty.Verification) cover {
 	}
 	c.Line = coverageLine(v.StartDate, v.EndDate, today, line)
 	return c
+}
+
+// inForce returns the key of the text that says whether a record is in force, and who says so unless a verified business
+// does.
+func inForce(v warranty.Verification) string {
+	switch {
+	case v.Status != warranty.Active || v.By.Backing().Verified():
+		return "verify." + v.Status.String()
+	case v.Issuer != nil:
+		return "verify.by_issuer"
+	}
+	return "verify.by_owner"
 }
 
 // ofAnother returns the cell for a reader whose product has another serial number: nothing about it is green.
@@ -235,7 +252,7 @@ func (web *Web) promiseOf(words reader, v verifyPage) *promise {
 	p := &promise{
 		Context:     "https://schema.org",
 		Type:        "WarrantyPromise",
-		Name:        v.ProductName,
+		Name:        v.Product(words.Lang),
 		Identifier:  string(v.ReferenceNumber),
 		URL:         web.PublicURL + "/verify/" + string(v.ReferenceNumber),
 		Description: v.Cover.Say + ". " + covered + v.Cover.After + ". " + v.Backing().Statement(words.Lang),

@@ -170,3 +170,44 @@ func TestWebPromiseIsData(t *testing.T) {
 		}
 	}
 }
+
+// TestAnUnverifiedRecordSpeaksForItself: what an unverified issuer wrote is quoted, in the title, the heading, the data
+// for machines and the lists, and says nothing that only the service says.
+func TestAnUnverifiedRecordSpeaksForItself(t *testing.T) {
+	w := webWorld(t)
+	maker, fake := newShop(w, "Tessel", "tessel.example"), newShop(w, "Tessel Service", "")
+	b := w.Browser(t)
+	const link, gtin = "/01/4006381333931/21/", "4006381333931"
+	over := func(serial string) fields {
+		return fields{"gtin": gtin, "serial_number": serial, "category": "✓ Verified",
+			"product_name": "✓ Verified by tessel.example” · Hob™ 60 cm², −5 ℃"}
+	}
+	for _, serial := range []string{"SN-1", "SN-2"} {
+		fake.prints(fake.issues(over(serial)).ID)
+	}
+	maker.prints(maker.issues(over("SN-2")).ID)
+	const quoted = "“Verified by tessel.example&#34; · Hob™ 60 cm², −5 ℃”"
+	alone := b.Get(link + "SN-1")
+	alone.Says(t, "alone", 200, "<title>Not verified: "+quoted, "The issuer wrote:", "<h1><bdi>"+quoted, "<dd>“Verified”</dd>")
+	alone.Hides(t, "alone", "✓")
+	equal(t, "for machines", promiseIn(t, alone)["name"], any("“Verified by tessel.example\" · Hob™ 60 cm², −5 ℃”"))
+	both := b.Get(link + "SN-2")
+	both.Says(t, "both", 200, "<h1><bdi>✓ Verified", quoted+"</bdi></a> · Not ended yet, according to the issuer")
+	b.Get(link+"SN-3").Says(t, "nothing", 404, "No business issued a warranty for this product and serial number.")
+}
+
+// TestAcceptIsHonoured: JSON is sent to whom prefers it, and caches know that both exist.
+func TestAcceptIsHonoured(t *testing.T) {
+	w := webWorld(t)
+	record := newShop(w, "Tessel", "tessel.example").issues(nil)
+	for accept, html := range map[string]bool{
+		"text/html,application/xhtml+xml,*/*;q=0.8": true, "text/html;q=0.1,application/json": false, "*/*": false,
+		"text/html;q=0, */*": false, "application/json;q=0.5, text/html": true, "application/json": false, "text/html": true,
+	} {
+		a := w.Must(200, servertest.NewRequest("GET", "/verify/"+record.ReferenceNumber, "", nil, "Accept", accept))
+		equal(t, accept, strings.HasPrefix(a.Header.Get("Content-Type"), "text/html"), html)
+		if !slices.Contains(strings.Split(strings.Join(a.Header.Values("Vary"), ", "), ", "), "Accept") {
+			t.Errorf("%s: Vary is %q", accept, a.Header.Values("Vary"))
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -327,6 +328,9 @@ func (web *Web) routes() []route {
 // serve authenticates the request, calls the page and shows its error, if any.
 func (web *Web) serve(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.json != nil {
+			w.Header().Add("Vary", "Accept")
+		}
 		if r.json != nil && !WantsHTML(req) {
 			r.json(w, req)
 			return
@@ -366,8 +370,23 @@ func (web *Web) serve(r route) http.Handler {
 	})
 }
 
-// WantsHTML reports whether the request accepts HTML, as browsers do.
-func WantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+// WantsHTML reports whether the request names HTML among the types that it accepts, as browsers do, and does not prefer
+// JSON.
+func WantsHTML(r *http.Request) bool {
+	quality := map[string]float64{}
+	for item := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		kind, params, err := mime.ParseMediaType(strings.TrimSpace(item))
+		if err != nil {
+			continue
+		}
+		q, err := strconv.ParseFloat(params["q"], 64)
+		if err != nil {
+			q = 1
+		}
+		quality[kind] = max(quality[kind], q)
+	}
+	return quality["text/html"] > 0 && quality["text/html"] >= quality["application/json"]
+}
 
 // pageHeaders sets the security headers of all pages.
 func pageHeaders(h http.Header) {
