@@ -384,7 +384,7 @@ type uploadGate struct {
 
 // BeginUpload counts an upload of the principal's user, or refuses it if too many run. The caller must call done.
 func (s *Service) BeginUpload(p warranty.Principal) (done func(), err error) {
-	g, user := &s.uploads, p.User.ID
+	g, user := s.uploads, p.User.ID
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running[user] == maxUploads {

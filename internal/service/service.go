@@ -72,7 +72,7 @@ type Service struct {
 
 	folder   *folderState
 	pictures *pictureSlots
-	uploads  uploadGate
+	uploads  *uploadGate
 
 	passwords *passwords
 	usage     *usage
@@ -164,6 +164,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		started:   time.Now(),
 		mailNow:   make(chan struct{}, 1),
 		codesNow:  make(chan struct{}, 1),
+		uploads:   new(uploadGate),
 		jobsNow:   make(chan struct{}, 1),
 		JobKinds:  map[string]JobFunc{},
 		finished:  newFinishedMails(),
