@@ -271,7 +271,7 @@ func checkPooler(ctx context.Context, c config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, networkPatience)
 	defer cancel()
 	if shares, err := store.SharesConnections(ctx, c.Database); err != nil || !shares {
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	return errors.New("PgBouncer or another pooler shares connections (transaction mode), so requests will fail; " +
 		"add default_query_exec_mode=cache_describe to the parameters of --database")
