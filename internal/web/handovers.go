@@ -19,8 +19,8 @@ type issued struct {
 	Again bool
 	// NotEmailed means that the offer was to be emailed, but a limit was reached. It is printed instead.
 	NotEmailed bool
-	// Issuer and TakeHost are printed on the slip.
-	Issuer, TakeHost string
+	// Issuer, its verified domain and TakeHost are printed on the slip.
+	Issuer, Domain, TakeHost string
 }
 
 // Code returns the code to print, or "".
@@ -41,7 +41,11 @@ func (web *Web) showIssued(w http.ResponseWriter, r *http.Request, who warranty.
 		body.Values = url.Values{}
 	}
 	body.Values.Set("once", web.Service.NewID().String())
-	body.Issuer = who.Account.Name
+	domain, err := web.Service.Store.VerifiedDomain(r.Context(), who.Account.ID)
+	if err != nil {
+		return err
+	}
+	body.Issuer, body.Domain = who.Account.Name, derefText(domain)
 	body.TakeHost = web.takeHost()
 	v := view{Title: web.t(r, "issued.title"), Nav: "issue", Who: who, Body: body}
 	return web.show(w, r, body.status, "issued", v)

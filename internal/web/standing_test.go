@@ -52,3 +52,14 @@ func TestOneAnswerAtEveryDoor(t *testing.T) {
 		check(c.want, made.ID, made.ReferenceNumber, c.want)
 	}
 }
+
+// TestTheSlipNamesTheDomain: the domain of a verified business is first on the slip, and its name second.
+func TestTheSlipNamesTheDomain(t *testing.T) {
+	w := webWorld(t)
+	known := newShop(w, "Halden Electronics", "halden.example")
+	b := w.SignedIn(t, known.admin)
+	b.Post("/switch", "account", known.id)
+	made := known.issues(nil)
+	p := b.Post("/warranties/"+made.ID+"/handover", "account", known.id, "once", "1")
+	p.Says(t, "the slip", 200, `<p><b>halden.example</b><br><bdi>Halden Electronics</bdi></p>`)
+}
