@@ -374,7 +374,7 @@ func (s *Service) StoreFile(ctx context.Context, from io.Reader) (StoredFile, er
 }
 
 // maxUploads is the number of uploads of a user that may run at the same time in a process.
-const maxUploads = 8
+const maxUploads = 16
 
 // uploadGate counts the running uploads of users.
 type uploadGate struct {

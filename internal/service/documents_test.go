@@ -622,7 +622,7 @@ func TestUploadsAtTheSameTimeAreLimited(t *testing.T) {
 			}
 			all = append(all, done)
 		}
-		equal(t, "running uploads", len(all), 8)
+		equal(t, "running uploads", len(all), 16)
 		want(t, "another one", w.Do(uploading(ann.Session, parts...)), 429, warranty.RateLimited)
 		w.Upload(bob.Session, servertest.DocumentForm(w.Warranty(bob.Session, nil).ID, "a.pdf", pdf)...)
 		all[0]()

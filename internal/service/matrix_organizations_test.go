@@ -354,6 +354,9 @@ func mcpDoor(s *stage, r row, what request) servertest.Answer {
 	if body, ok := what.Body.(fields); ok {
 		maps.Copy(arguments, body)
 	}
+	if seen, ok := what.Header["If-Match"]; ok {
+		arguments["if_match"] = seen
+	}
 	path, query, _ := strings.Cut(what.Path, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // computed are the fields of a warranty that are not stored in its row.
 var computed = []string{
-	"SellerConfirmed", "Handover", "Status", "DaysRemaining", "Roles", "VerifyURL", "WebURL", "ClaimURL", "UploadURL", "Replay",
+	"SellerConfirmed", "Handover", "Status", "DaysRemaining", "Roles", "VerifyURL", "WebURL", "ClaimCount", "ClaimURL", "UploadURL", "Replay",
 }
 
 // TestEveryFieldOfAWarrantyIsStored fills every field, inserts the record and reads it.

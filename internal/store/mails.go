@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,6 +51,7 @@ func (t *Tx) ClaimMails(urgent bool, now, until time.Time, limit int) ([]Mail, e
 			})
 			return nil
 		}, now, until, limit)
+	slices.SortFunc(mails, func(a, b Mail) int { return bytes.Compare(a.ID[:], b.ID[:]) }) // PostgreSQL returns any order
 	return mails, err
 }
 
