@@ -77,7 +77,7 @@ func TestFormsWithFilesOutliveTheirSession(t *testing.T) {
 			s.expireSessions(t, email)
 			if script {
 				page.do(t, chromedp.Click(sendButton(f.button), chromedp.NodeVisible))
-				page.until(t, `!!document.querySelector("form .signed-out")`)
+				page.until(t, `!!document.querySelector("form [data-signed-out]")`)
 				b.signIn(t, email, password)
 				if kept := eval[string](t, page, f.kept); kept != "It flickers." {
 					t.Errorf("%s: the form has %q", what, kept)

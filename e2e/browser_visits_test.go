@@ -154,7 +154,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	}
 
 	add(stranger, "/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm?done=mailed",
-		"/verify", "/docs", "/docs/errors", "/offline", "/sign-in?done=password")
+		"/verify", "/docs", "/docs/errors", "/offline", "/sign-in?done=password", "/stop-conversion/0000-0000-0000-0000-0000")
 	all = append(all,
 		visit{who: stranger, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
@@ -199,7 +199,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api",
 		"/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
 	organization := []string{"/", "/settings/organization", "/settings/members", "/settings/addresses", "/settings/domains", "/settings/api",
-		"/settings/calendar", "/settings/email"}
+		"/settings/calendar", "/settings/email", "/settings/printed-codes"}
 	add(keeper, organization...)
 	add(keeper, "/settings/members/invite", first(keeper, "/settings/members", `td a[href^="/settings/members/"]`),
 		"/settings/addresses?code", "/settings/organizations", "/settings/organizations/new", "/settings/profile",
@@ -408,6 +408,8 @@ func (b *tab) offer(t testing.TB, email string) int {
 
 // notPages are addresses that return a file or redirect.
 var notPages = map[string]bool{
+	"GET /setup":                           true, // only before the first account
+	"GET /warranties/{id}/correct":         true, // leads to the form
 	"GET /claims/{id}/news":                true,
 	"GET /.well-known/change-password":     true,
 	"GET /calendar/{file}":                 true,

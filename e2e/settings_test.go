@@ -435,16 +435,20 @@ func refused(t *testing.T, source string, env []string, args ...string) {
 	}
 }
 
-// TestMistypedVariableIsNamed starts with an unknown SVC_ variable: the log names it
-// without its value.
+// TestMistypedVariableIsNamed starts with unknown SVC_ variables: one that looks like a setting is refused, and the log
+// names others, without their values.
 func TestMistypedVariableIsNamed(t *testing.T) {
 	t.Parallel()
-	p, err := launch(t.TempDir(), []string{"SVC_RATELIMIT=canary", "SVC_RATE_LIMIT=5", "SVC_API_KEY=canary"}, svcd(), "--listen="+freeAddress(t))
+	_, err := launch(t.TempDir(), []string{"SVC_RATELIMIT=canary"}, svcd(), "--listen="+freeAddress(t))
+	if err == nil || !strings.Contains(err.Error(), "SVC_RATELIMIT: is not a setting; write SVC_RATE_LIMIT") || strings.Contains(err.Error(), "canary") {
+		t.Error(err)
+	}
+	p, err := launch(t.TempDir(), []string{"SVC_BANNER=canary", "SVC_RATE_LIMIT=5", "SVC_API_KEY=canary"}, svcd(), "--listen="+freeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.kill()
-	if log := p.log(); !strings.Contains(log, `"names":["SVC_RATELIMIT"]`) || strings.Contains(log, "canary") {
+	if log := p.log(); !strings.Contains(log, `"names":["SVC_BANNER"]`) || strings.Contains(log, "canary") {
 		t.Error(log)
 	}
 }

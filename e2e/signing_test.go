@@ -142,6 +142,9 @@ func TestReplicasNeedOneKey(t *testing.T) {
 	var running [count]*process
 	for i := range count {
 		dirs[i] = t.TempDir()
+		if err := os.Mkdir(filepath.Join(dirs[i], "own"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		args := []string{svcd(), "--listen=" + freeAddress(t), "--database=" + database, "--data=" + shared, "--signing-key=own/key.pem"}
 		wait.Go(func() {
 			p, err := launch(dirs[i], nil, args...)

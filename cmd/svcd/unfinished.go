@@ -33,8 +33,8 @@ func checkFinished(ctx context.Context, c config.Config) error {
 // checkFresh refuses a new database beside the files of another one, before anything is created. A start would refuse
 // the files only after it has made the tables.
 func checkFresh(ctx context.Context, c config.Config) error {
-	if c.S3 != nil || c.AdoptFiles || !exists(filepath.Join(filesFolder(c), "id")) {
-		return nil
+	if c.S3 != nil || c.AdoptFiles || !exists(filepath.Join(filesFolder(c), "id")) || leftovers(c) != "" {
+		return nil // for leftovers see checkFinished
 	}
 	if c.IsPostgres() {
 		if has, err := hasSchema(ctx, c); err != nil || has {

@@ -31,7 +31,7 @@ var plants = []plant{
 	{"sync-error", "an error of a file's sync is ignored", "sqlite/eio", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	if closing := file.Close(); err == nil {", "	if " + on("sync-error", 1) + " {\n		err = nil\n	}\n	if closing := file.Close(); err == nil {"}}},
 	{"mail-stuck", "emails except verifications are never sent", "sqlite/kill", []string{"lost mail"}, []edit{
-		{"internal/store/mails.go", "WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3", "WHERE claimed_until <= $1 ` + planted.Choose(\"mail-stuck\", \"AND subject LIKE 'Confirm%'\", \"\") + ` ORDER BY claimed_until, id LIMIT $3"}}},
+		{"internal/store/mails.go", "AND claimed_until <= $1\n			ORDER BY claimed_until, id LIMIT $3", "AND claimed_until <= $1 ` + planted.Choose(\"mail-stuck\", \"AND subject LIKE 'Confirm%'\", \"\") + `\n			ORDER BY claimed_until, id LIMIT $3"}}},
 	{"reminders-stop", "reminders are never sent", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/service/reminders.go", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done {", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done || " + on("reminders-stop", 1) + " {"}}},
 	{"folder-sync", "the folder of a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
