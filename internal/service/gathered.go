@@ -109,8 +109,8 @@ func (s *Service) sendNotices(tx *store.Tx, d store.DueNotice, now time.Time) er
 	return nil
 }
 
-// noticeWriter returns what writes the email with notices; nil if there is nothing to say any longer. It returns nil for
-// people who do not want it.
+// noticeWriter returns what writes the email with notices; nil if there is nothing left to say. It returns nil for people who
+// do not want it.
 func (s *Service) noticeWriter(
 	tx *store.Tx, d store.DueNotice, list []store.Notice,
 ) (write func(store.Recipient) *store.Mail, err error) {
@@ -130,17 +130,19 @@ func (s *Service) noticeWriter(
 	}
 	var records []mail.Listed
 	more := 0
-	for _, n := range list {
-		r, err := find(tx, d.Account, n.Warranty)
-		switch {
-		case isMissing(err): // it was decided, transferred or deleted
-		case err != nil:
-			return nil, err
-		case len(records) == noticeRecords:
-			more++
-		default:
-			records = append(records, r)
+	for i, n := range list {
+		if len(records) == noticeRecords {
+			more = len(list) - i
+			break
 		}
+		r, err := find(tx, d.Account, n.Warranty)
+		if isMissing(err) {
+			continue // it was decided, transferred or deleted
+		}
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
 	}
 	if len(records) == 0 {
 		return nil, nil
@@ -160,7 +162,7 @@ func (s *Service) noticeWriter(
 
 // waitingRecord returns a warranty that waits for the confirmation of an account.
 func (s *Service) waitingRecord(tx *store.Tx, account, id warranty.ID) (mail.Listed, error) {
-	c, _, err := tx.LockConfirmation(account, warranty.WarrantyKey{ID: id})
+	c, _, err := tx.Confirmation(account, warranty.WarrantyKey{ID: id})
 	if err == nil && c.Status != warranty.ConfirmationPending {
 		err = warranty.ErrNotFound
 	}

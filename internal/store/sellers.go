@@ -144,12 +144,19 @@ func (t *Tx) LockConfirmation(
 	account warranty.ID, k warranty.WarrantyKey,
 ) (c warranty.Confirmation, from warranty.ID, err error) {
 	const lock = `SELECT 1` + named
-	const read = `SELECT ` + confirmationColumns + `, n.id, CASE WHEN w.seller_id = $1 THEN 1 ELSE 0 END` + named
 	sql, key := keyed(k, lock+` AND w.id = $2 /*pg: FOR UPDATE OF w */`, lock+byReference+` /*pg: FOR UPDATE OF w */`)
 	if err := t.exactlyOne(sql, account, key); err != nil {
 		return c, from, err
 	}
-	sql, key = keyed(k, read+` AND w.id = $2`, read+byReference)
+	return t.Confirmation(account, k)
+}
+
+// Confirmation is LockConfirmation without the lock.
+func (t *Tx) Confirmation(
+	account warranty.ID, k warranty.WarrantyKey,
+) (c warranty.Confirmation, from warranty.ID, err error) {
+	const read = `SELECT ` + confirmationColumns + `, n.id, CASE WHEN w.seller_id = $1 THEN 1 ELSE 0 END` + named
+	sql, key := keyed(k, read+` AND w.id = $2`, read+byReference)
 	err = queryRow(t.ctx, t.tx, sql, func(r *engine.Row) {
 		c, from = readConfirmation(r), r.ID()
 		if r.Int() != 0 {

@@ -62,7 +62,7 @@ func (web *Web) mailConvertCode(w http.ResponseWriter, r *http.Request, who warr
 	return web.showConvert(w, r, who, http.StatusOK, "done.code_sent", convertPage{form: f})
 }
 
-// confirmConversion makes the account an organization. The session goes on as that of its admin.
+// confirmConversion makes the account an organization. The session continues as that of its admin.
 func (web *Web) confirmConversion(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.ConfirmConversion, warranty.Organization]{
 		op: api.ConfirmConversion,
