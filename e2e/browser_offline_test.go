@@ -60,6 +60,11 @@ func TestOfflineShowsTheLastList(t *testing.T) {
 	b.until(t, `navigator.serviceWorker.controller !== null`)
 	settled(`await caches.has("static-old")`, "false")
 
+	// With a connection, the server decides what is shown.
+	b.mustOpen(t, "/offline")
+	b.until(t, `performance.getEntriesByName(location.origin + "/healthz").length > 0`)
+	settled(`await fetch("/healthz") && document.querySelector("#seen").hidden`, "true")
+
 	// Another browser, whose person has signed out.
 	left := s.visitor(t)
 	left.signIn(t, email, password)

@@ -36,12 +36,16 @@ type Demo struct {
 // people are the users of every demo. Their passwords are random.
 var people = []Person{
 	{Role: "owner", Name: "Nora Lindqvist", Email: "owner@demo.example"},
-	{Role: "seller", Name: "Halden Electronics", Email: "seller@demo.example"},
+	{Role: "seller", Name: "Hanne Dahl", Email: "seller@demo.example"},
 	{Role: "issuer", Name: "Ivar Brandt", Email: "issuer@demo.example"},
 }
 
-// issuerName is the name of the issuer's organization.
-const issuerName = "Brandt Home Appliances"
+// The organizations of the issuer and the seller, and the address at which records name the seller.
+const (
+	issuerName  = "Brandt Home Appliances"
+	sellerName  = "Halden Electronics"
+	sellerEmail = "service@halden.example"
+)
 
 const tokenName = "Demo token"
 
@@ -50,6 +54,7 @@ const tokenName = "Demo token"
 func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 	quiet := *s
 	quiet.Silent = true // no emails about sign-ins and tokens
+	quiet.Log = slog.New(slog.DiscardHandler)
 	s = &quiet
 	has, err := s.Store.HasUsers(ctx)
 	if err != nil {

@@ -102,7 +102,7 @@ func (r record) create(today warranty.Date) warranty.CreateWarranty {
 		in.EndDate = warranty.Lifetime
 	}
 	if r.soldBy {
-		in.SellerName, in.SellerEmail = people[1].Name, people[1].Email
+		in.SellerName, in.SellerEmail = sellerName, sellerEmail
 	}
 	return in
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -19,8 +20,7 @@ type story struct {
 	made     map[string]warranty.Warranty
 }
 
-// Indexes into who: the owner and the seller for themselves, and two organizations. The domain of the issuer is
-// verified, and that of the outlet is not.
+// Indexes into who: the owner, and three organizations. Only the issuer has a verified domain.
 const (
 	owner = iota
 	seller
@@ -37,15 +37,16 @@ func (t *story) signIn(ctx context.Context, p Person) error {
 // founded is how many days ago the organizations were created, which is before their first record.
 const founded = 1600
 
-// organizations creates the issuer and the outlet.
+// organizations creates the seller, the issuer and the outlet.
 func (t *story) organizations(ctx context.Context) error {
-	t.who = append(t.who, t.sessions[owner], t.sessions[seller])
+	t.who = append(t.who, t.sessions[owner])
 	for _, o := range []struct {
-		admin        int
-		name, domain string
+		admin               int
+		name, domain, email string
 	}{
-		{issuer, issuerName, "brandt.example"},
-		{seller, "Halden Outlet", ""},
+		{seller, sellerName, "", sellerEmail},
+		{issuer, issuerName, "brandt.example", ""},
+		{seller, "Halden Outlet", "", ""},
 	} {
 		then := t.daysAgo(founded)
 		made, err := then.CreateOrganization(ctx, t.sessions[o.admin], warranty.CreateOrganization{Name: o.name})
@@ -57,6 +58,11 @@ func (t *story) organizations(ctx context.Context) error {
 				return err
 			}
 		}
+		if o.email != "" {
+			if err := t.address(ctx, made.ID, o.email); err != nil {
+				return err
+			}
+		}
 		acting, err := t.s.ActFor(ctx, t.sessions[o.admin], made.ID)
 		if err != nil {
 			return err
@@ -64,6 +70,14 @@ func (t *story) organizations(ctx context.Context) error {
 		t.who = append(t.who, acting)
 	}
 	return nil
+}
+
+// address gives an address to an organization, without the emailed code.
+func (t *story) address(ctx context.Context, organization warranty.ID, email string) error {
+	return t.s.Store.Write(ctx, func(tx *store.Tx) error {
+		verified := warranty.Address{ID: t.s.NewID(), Email: email, VerifiedAt: t.daysAgo(founded).Now()}
+		return tx.InsertAddress(organization, verified)
+	})
 }
 
 func (t *story) signOut(ctx context.Context) {

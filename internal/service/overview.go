@@ -14,6 +14,7 @@ const (
 	overviewDays     = 396 // 13 months
 	overviewEndings  = 8
 	overviewActivity = 6
+	overviewEvents   = 200 // that are read and gathered
 	overviewWaiting  = 5
 )
 
@@ -31,8 +32,55 @@ type Overview struct {
 	Waiting []warranty.Claim
 	// Failing lists the domains whose DNS record is missing, for those who can put it back.
 	Failing []warranty.Domain
-	// Activity lists the latest events of the newest records.
-	Activity []warranty.Activity
+	// Activity lists the latest events of the newest records, those of an import in one line.
+	Activity []Gathered
+}
+
+// Gathered is an event and how many more there are, just before it, of the same person doing the same to other
+// warranties.
+type Gathered struct {
+	warranty.Activity
+	More int64
+	// AndOlder says that older events, which were not read, may belong to it.
+	AndOlder bool
+}
+
+// gather puts the events of an import or a bulk change in one line.
+func gather(events []warranty.Activity, limit int) (list []Gathered) {
+	for i, a := range events {
+		switch {
+		case i > 0 && isRepeated(events[i-1], a):
+			list[len(list)-1].More++
+		case len(list) == limit:
+			return list
+		default:
+			list = append(list, Gathered{Activity: a})
+		}
+	}
+	if len(events) == overviewEvents {
+		list[len(list)-1].AndOlder = true
+	}
+	return list
+}
+
+// isRepeated tells whether one person did the same to two warranties.
+func isRepeated(a, b warranty.Activity) bool {
+	same := a.Action == b.Action && a.Actor == b.Actor && derefText(a.Account) == derefText(b.Account) &&
+		a.Door == b.Door && derefText(a.TokenName) == derefText(b.TokenName)
+	switch a.Action {
+	case warranty.WarrantyCreated, warranty.WarrantyUpdated, warranty.WarrantyDeleted:
+		return same && a.WarrantyID != b.WarrantyID && newStatus(a) == newStatus(b)
+	}
+	return false
+}
+
+func newStatus(a warranty.Activity) string {
+	for _, c := range a.Changes {
+		if c.Field == "status" {
+			return derefText(c.To)
+		}
+	}
+	return ""
 }
 
 // Overview returns the principal's overview. Each figure and list is exact when it is read, but
@@ -74,6 +122,7 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 		}
 		o.Failing = slices.DeleteFunc(domains, func(d warranty.Domain) bool { return d.Status != warranty.DomainFailing })
 	}
-	o.Activity, err = s.Store.Activity(ctx, user, overviewActivity)
+	events, err := s.Store.Activity(ctx, user, overviewEvents)
+	o.Activity = gather(events, overviewActivity)
 	return o, err
 }

@@ -1,7 +1,9 @@
 package service_test
 
 import (
+	"fmt"
 	"slices"
+	"testing"
 
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
@@ -48,4 +50,45 @@ func (s *story) checkOverview(a *actor) {
 	if int64(len(o.Ending)) != min(o.EndingSoon, 8) || len(o.Activity) > 6 {
 		s.Fatalf("the overview lists %d endings of %d and %d events", len(o.Ending), o.EndingSoon, len(o.Activity))
 	}
+}
+
+// TestActivityGathersImports creates many warranties, changes one and creates more: the activity has a line for each,
+// and one that was not read to its end says so.
+func TestActivityGathersImports(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ann, bo := w.person("Ann", true), w.person("Bo", true)
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		create := func(p person, n int) (last warranty.Warranty) {
+			for range n {
+				var err error
+				last, err = w.Service.CreateWarranty(ctx, p.Principal, warranty.CreateWarranty{
+					ProductName: "Kettle", StartDate: 20000, EndDate: 21000})
+				must(err)
+			}
+			return last
+		}
+		lines := func(p person) (list []string) {
+			o, err := w.Service.Overview(ctx, p.Principal)
+			must(err)
+			for _, a := range o.Activity {
+				list = append(list, fmt.Sprint(a.Action, " ", a.More, " ", a.AndOlder))
+			}
+			return list
+		}
+		changed := create(ann, 30)
+		name := "Cooker"
+		_, err := w.Service.UpdateWarranty(ctx, ann.Principal,
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: changed.ID}, ProductName: &name})
+		must(err)
+		create(ann, 2)
+		equal(t, "two imports", lines(ann),
+			[]string{"warranty.created 1 false", "warranty.updated 0 false", "warranty.created 29 false"})
+		create(bo, 201)
+		equal(t, "a long import", lines(bo), []string{"warranty.created 199 true"})
+	})
 }

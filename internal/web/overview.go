@@ -20,9 +20,9 @@ type overviewPage struct {
 	Events   []event
 }
 
-// event is an activity with the time since.
+// event is a line of the activity with the time since.
 type event struct {
-	warranty.Activity
+	service.Gathered
 	Ago string
 }
 
@@ -37,7 +37,7 @@ func (web *Web) overview(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		Timeline: timeline(o.EndDates, o.Today, web.reader(r).texts),
 	}
 	for _, a := range o.Activity {
-		body.Events = append(body.Events, event{Activity: a, Ago: web.ago(web.reader(r), a.At)})
+		body.Events = append(body.Events, event{Gathered: a, Ago: web.ago(web.reader(r), a.At)})
 	}
 	v := view{Title: web.t(r, "nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "overview", v)

@@ -1,4 +1,5 @@
-// Shows the list that was last seen, for a week.
+// Shows the list that was last seen, for a week, and only without a connection: with one, the server decides what a
+// browser may see, and a session that was ended elsewhere sees nothing.
 const section = document.querySelector("#seen");
 const add = (root, tag, className, text) => {
   const element = root.appendChild(document.createElement(tag));
@@ -6,7 +7,8 @@ const add = (root, tag, className, text) => {
   element.textContent = text;
   return element;
 };
-for (const name of window.caches ? await caches.keys() : []) {
+const connected = await fetch("/healthz", { cache: "no-store" }).then(() => true, () => false);
+for (const name of window.caches && !connected ? await caches.keys() : []) {
   if (!name.startsWith("seen-")) continue;
   const kept = await (await caches.match("/offline/list", { cacheName: name }))?.json();
   if (!kept || Date.now() - kept.at > 7 * 24 * 3600 * 1000) {
