@@ -52,10 +52,6 @@ test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 	go build -modfile=tools/acme/go.mod -o bin/test/ $(addprefix github.com/letsencrypt/pebble/v2/cmd/,pebble pebble-challtestsrv)
 	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(if $(VET),-vet=$(VET)) $(PACKAGES)
 
-.PHONY: freeze
-freeze: ## freeze a PostgreSQL backend for three minutes and compare totals with rows
-	SVC_TEST_FREEZE=3m $(SERVICES) go test -count=1 -v -timeout=10m -run='^TestAFrozenBackendIsCounted$$' ./internal/store
-
 .PHONY: feed
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one
 	SVC_TEST_FEED=100000 $(SERVICES) go test -count=1 -v -timeout=60m -run='^TestNothingIsMissed$$' ./internal/store

@@ -70,10 +70,9 @@ var arrows = map[string]string{
 // homes lists the packages that may import a library. A name includes all packages below
 // it. Tests may import any library.
 var homes = map[string]string{
-	"database/sql":                        "internal/store/engine internal/servertest", // goose wants it, for migrations alone
+	"database/sql":                        "internal/servertest",
 	"github.com/jackc/pgx/v5":             "internal/store/engine internal/servertest internal/testenv",
 	"github.com/ncruces/go-sqlite3":       "internal/store/engine internal/servertest",
-	"github.com/pressly/goose/v3":         "internal/store/engine",
 	"github.com/redis/go-redis/v9":        "internal/limit",
 	"github.com/go-json-experiment":       "api",
 	"github.com/minio/minio-go/v7":        "internal/files",
@@ -98,7 +97,7 @@ var homes = map[string]string{
 // noDatabase are the programs that use the service over HTTP and must not link databases.
 var (
 	noDatabase = []string{"cmd/svc", "cmd/svc-mcp"}
-	databases  = []string{"database/sql", "github.com/jackc", "github.com/ncruces", "github.com/pressly/goose", "modernc.org", "zombiezen.com", module + "/internal/store"}
+	databases  = []string{"database/sql", "github.com/jackc", "github.com/ncruces", "modernc.org", "zombiezen.com", module + "/internal/store"}
 )
 
 // listed is a package in the output of go list.

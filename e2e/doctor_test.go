@@ -151,7 +151,7 @@ func TestDoctorAcceptsTheSchemaOfTheNextRelease(t *testing.T) {
 				if err := tx.Later(ctx, `UPDATE schema_compatibility SET oldest = `+oldest); err != nil {
 					return err
 				}
-				return tx.Later(ctx, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, /*pg: true *//*sqlite: 1 */)`)
+				return tx.Later(ctx, `INSERT INTO schema_versions (version) VALUES (9000)`)
 			}), db.Close()); err != nil {
 				t.Fatal(err)
 			}

@@ -90,7 +90,7 @@ func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(`UPDATE schema_compatibility SET oldest = 99999; INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`); err != nil {
+	if _, err := db.Exec(`UPDATE schema_compatibility SET oldest = 99999; INSERT INTO schema_versions (version) VALUES (99999)`); err != nil {
 		t.Fatal(err)
 	}
 	db.Close()

@@ -164,7 +164,7 @@ func TestSvcHoldsNoDatabase(t *testing.T) {
 		}
 		return string(out)
 	}
-	drivers := regexp.MustCompile(`pgx|sqlite|goose|redis|modernc`)
+	drivers := regexp.MustCompile(`pgx|sqlite|redis|modernc`)
 	if found := drivers.FindString(modules(svc())); found != "" {
 		t.Errorf("svc contains %s", found)
 	}

@@ -6,13 +6,15 @@ import "time"
 type Event struct {
 	ID        ID        `json:"id" doc:"Identifier of the event."`
 	At        time.Time `json:"at" doc:"When it happened."`
-	Actor     string    `json:"actor" doc:"Name of the user who did it, at that time."`
+	Actor     string    `json:"actor" doc:"Name of the user who did it, at that time. Businesses read Owner for an owner who has not filed a claim."`
 	Account   *string   `json:"account" doc:"Name of the organization that the user acted for, at that time; null for the user's own account."`
 	Door      Door      `json:"door" doc:"Interface that was used."`
 	TokenName *string   `json:"token_name" doc:"Name of the integration token that was used, if any."`
 	Action    Action    `json:"action" doc:"What was done."`
 	SubjectID ID        `json:"subject_id" doc:"Identifier of the changed record."`
 	Changes   []Change  `json:"changes" doc:"Changed fields."`
+	ActorID   ID        `json:"-"`
+	AccountID ID        `json:"-"` // the account that the actor acted for
 }
 
 // Activity is an event with its warranty.

@@ -40,7 +40,7 @@ func TestWaitingFor(t *testing.T) {
 			}
 		}
 	}
-	// An older release changes the status without noting that nobody wrote since.
+	// What was said counts in its status only.
 	c := warranty.Claim{Status: warranty.InProgress, ManagedBy: warranty.ManagedByBusiness}
 	c.Says(warranty.OwnerSide, now)
 	if c.Status = warranty.UnderReview; *c.Waiting() != warranty.BusinessSide {

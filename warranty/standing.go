@@ -1,7 +1,6 @@
 package warranty
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -30,15 +29,6 @@ const (
 	// MaxRenames is the number of renames of an organization in RenameShown, so that all of them can be shown.
 	MaxRenames = 5
 )
-
-// UnmarshalJSON also accepts the name alone, as earlier releases send it.
-func (p *Party) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, &p.Name)
-	}
-	type plain Party
-	return json.Unmarshal(b, (*plain)(p))
-}
 
 // NewParty returns an organization as others see it.
 func NewParty(name string, domain *string) *Party {

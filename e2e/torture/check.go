@@ -156,7 +156,7 @@ func (l *workload) checkAccess(r *record, f facts) {
 		l.resolved(made)
 		r.pending = nil
 	}
-	if r.named >= 0 && (l.older || r.pending != nil && r.pending.Kind == "confirm") {
+	if r.named >= 0 && r.pending != nil && r.pending.Kind == "confirm" {
 		made := access[uuid(l.model.accounts[r.named].id)]&sellerBit != 0
 		if made {
 			r.seller = r.named
@@ -228,9 +228,6 @@ func children[T any](
 		byKey[key] = append(byKey[key], item)
 		want, got := l.roles(r), f.access[uuid(id)]
 		if strings.HasSuffix(path, "/documents") {
-			if l.older {
-				continue // the previous release shows them to sellers, until the worker decides
-			}
 			// All are the owner's, and none is in a claim.
 			maps.DeleteFunc(want, func(_ uuid, roles int) bool { return roles&ownerBit == 0 })
 		}

@@ -200,7 +200,6 @@ func (h *harness) newWorkload(ctx context.Context, s scenario, seed uint64) (
 		api:     newAPIClient(h.figures, c.urls...),
 		figures: h.figures,
 		mailbox: mailbox,
-		older:   s.shape.previous,
 		crashes: func() int { return c.starts - built },
 	}
 	if err := errors.Join(l.setUp(c.servers), l.register(accountCount)); err != nil {

@@ -31,7 +31,6 @@ type workload struct {
 	figures *figures
 	mailbox *mailbox
 	strict  atomic.Bool // every request must succeed
-	older   bool        // the previous release may respond, which does not email about tokens
 
 	crashes func() int // returns the number of restarts of servers
 	// remindedBefore is set after a restart: reminders are due for records created before it.

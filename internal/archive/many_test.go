@@ -81,16 +81,16 @@ func fill(t *testing.T, w *servertest.World, p person, count int) {
 		args      []any
 	}{
 		{numbers + `INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number, category,
-				folded_category, start_date, end_date, standing, search, version, created_at, updated_at)
+				folded_category, start_date, end_date, standing, version, created_at, updated_at)
 			SELECT ` + id + `, printf('WR-%016X', n), ?2, 'Kettle ' || n, 'A "quoted" text' || char(10) || n, 'SN-' || n,
-				'Kitchen', 'kitchen', 19000 + n % 900, 21000 + n % 900, 1, 'kettle ' || n, 1, 1790000000000000 + n,
+				'Kitchen', 'kitchen', 19000 + n % 900, 21000 + n % 900, 1, 1, 1790000000000000 + n,
 				1790000000000000 + n FROM n`, []any{count, user[:]}},
 		{`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category,
 				changed_at, item_row)
 			SELECT ?1, 1, id, id, 5, 1, start_date, end_date, 'kitchen', updated_at, row FROM warranties
 			WHERE substr(id, 1, 8) = unhex('0199000000007000')`, []any{user[:]}},
-		{numbers + `INSERT INTO history (thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
-			SELECT ` + id + `, ` + id + `, 1790000000000000 + n, ?2, 'Olga', 2, 1, ` + id + `, '[] ' FROM n`,
+		{numbers + `INSERT INTO history (thread_id, id, at, actor_id, actor, account_id, door, action, subject_id, changes)
+			SELECT ` + id + `, ` + id + `, 1790000000000000 + n, ?2, 'Olga', ?2, 2, 1, ` + id + `, '[]' FROM n`,
 			[]any{count, user[:]}},
 	} {
 		if _, err := w.DB.Exec(step.statement, step.args...); err != nil {

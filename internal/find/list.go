@@ -29,15 +29,51 @@ type Segment struct {
 	First warranty.ID
 	Size  int
 
-	mu     sync.Mutex
-	loaded map[Range]any
-	memory int
+	mu       sync.Mutex
+	loaded   map[Range]any
+	selected map[string]*selection
+	memory   int
 }
+
+// selection is the positions of a segment that a question selects, without regard to changes since. It is not changed.
+type selection struct {
+	bitmap
+	count int
+}
+
+// maxSelections is the number of selections that a segment remembers.
+const maxSelections = 8
 
 // NewSegment returns a segment of which nothing is loaded.
 func NewSegment(first warranty.ID, size int) *Segment {
-	return &Segment{First: first, Size: size, loaded: map[Range]any{}}
+	return &Segment{First: first, Size: size, loaded: map[Range]any{}, selected: map[string]*selection{}}
 }
+
+// selection returns a remembered selection, or nil.
+func (s *Segment) selection(key string) *selection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.selected[key]
+}
+
+// remember keeps a selection, and forgets others, in no order, if there are too many.
+func (s *Segment) remember(key string, found *selection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other := range s.selected {
+		if len(s.selected) < maxSelections {
+			break
+		}
+		s.memory -= s.selected[other].memory(other)
+		delete(s.selected, other)
+	}
+	if s.selected[key] == nil {
+		s.selected[key] = found
+		s.memory += found.memory(key)
+	}
+}
+
+func (s *selection) memory(key string) int { return 8*len(s.bitmap) + len(key) + 64 }
 
 // Has reports whether a range of parts is loaded.
 func (s *Segment) Has(r Range) bool {
@@ -145,8 +181,18 @@ type List struct {
 	// Pending are the records that changed, in the order of their ids. Their entries in the segments
 	// are outdated.
 	Pending []Change
+	// Places are where the pending records belong. A list with the same segments and pending records may share them.
+	Places *Places
 	// Load loads parts.
 	Load func([]Want) error
+}
+
+// Places are the places of the pending records of a list.
+type Places struct {
+	mu     sync.Mutex
+	known  bool
+	places []place
+	masked [][]int // per segment, the positions that are outdated
 }
 
 // Size returns the number of positions.
@@ -160,8 +206,8 @@ func (l *List) Size() (size int) {
 // found is the records that a question selects.
 type found struct {
 	list    *List
-	matches []bitmap  // per segment
-	pending []pending // in the order of their ids
+	matches []selection // per segment
+	pending []pending   // in the order of their ids
 	total   int64
 }
 
@@ -212,6 +258,21 @@ func compareIDs(a, b warranty.ID) int { return slices.Compare(a[:], b[:]) }
 
 // locate finds the place of each pending record. masked are the positions that are outdated.
 func (l *List) locate() (places []place, masked [][]int, err error) {
+	if l.Places == nil {
+		return l.findPlaces()
+	}
+	l.Places.mu.Lock()
+	defer l.Places.mu.Unlock()
+	if !l.Places.known {
+		if l.Places.places, l.Places.masked, err = l.findPlaces(); err != nil {
+			return nil, nil, err
+		}
+		l.Places.known = true
+	}
+	return l.Places.places, l.Places.masked, nil
+}
+
+func (l *List) findPlaces() (places []place, masked [][]int, err error) {
 	masked = make([][]int, len(l.Segments))
 	if len(l.Segments) == 0 || len(l.Pending) == 0 {
 		return make([]place, len(l.Pending)), masked, nil
@@ -273,15 +334,19 @@ func (l *List) find(q *Question, more ...Range) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.need(append(q.ranges(), more...), everything); err != nil {
+	if err := l.need(more, everything); err != nil {
 		return nil, err
 	}
-	f := &found{list: l, matches: make([]bitmap, len(l.Segments))}
+	key := q.key()
+	f := &found{list: l, matches: make([]selection, len(l.Segments))}
+	if err := l.need(q.ranges(), func(i int) bool { return key == "" || l.Segments[i].selection(key) == nil }); err != nil {
+		return nil, err
+	}
 	for i, s := range l.Segments {
-		if f.matches[i], err = q.match(s, masked[i]); err != nil {
+		if f.matches[i], err = q.selectedIn(s, key, masked[i]); err != nil {
 			return nil, err
 		}
-		f.total += int64(f.matches[i].count())
+		f.total += int64(f.matches[i].count)
 	}
 	for i, p := range l.Pending {
 		if p.Record != nil && q.Matches(p.Record) {
@@ -400,8 +465,38 @@ func (b *bounds) active(first, last int64) {
 
 func (b *bounds) stored(s warranty.Status) { b.standing = append(b.standing, s) }
 
-// match returns the positions of a segment that fit, except the masked ones.
-func (q *Question) match(s *Segment, masked []int) (bitmap, error) {
+// selectedIn returns the positions of a segment that fit, except the masked ones. Segments remember what fits a
+// question, so that asking again takes no longer for a long list.
+func (q *Question) selectedIn(s *Segment, key string, masked []int) (selection, error) {
+	var known *selection
+	if key != "" {
+		known = s.selection(key)
+	}
+	if known == nil {
+		b, err := q.match(s)
+		if err != nil {
+			return selection{}, err
+		}
+		known = &selection{b, b.count()}
+		if key != "" {
+			s.remember(key, known)
+		}
+	}
+	found := *known
+	for i, at := range masked {
+		if i == 0 {
+			found.bitmap = slices.Clone(known.bitmap)
+		}
+		if found.has(at) {
+			found.clear(at)
+			found.count--
+		}
+	}
+	return found, nil
+}
+
+// match returns the positions of a segment that fit.
+func (q *Question) match(s *Segment) (bitmap, error) {
 	b := newBitmap(s.Size)
 	bounds := q.bounds()
 	pass := q.flags(bounds)
@@ -409,9 +504,6 @@ func (q *Question) match(s *Segment, masked []int) (bitmap, error) {
 		if pass[flags] {
 			b.set(i)
 		}
-	}
-	for _, i := range masked {
-		b.clear(i)
 	}
 	if bounds.dated(bounds.startFrom, bounds.startTo) {
 		get[*column[int64]](s, only(startColumn)).within(b, bounds.startFrom, bounds.startTo)
@@ -571,7 +663,7 @@ func (l *List) Ask(q *Question, offset int64, limit int) (Answer, error) {
 	c := &collector{skip: offset, limit: limit}
 	for n := len(l.Segments) - 1; n >= 0 && !c.full(); n-- {
 		from, to := f.pendingIn(n)
-		if count := int64(f.matches[n].count() + to - from); c.skip >= count {
+		if count := int64(f.matches[n].count + to - from); c.skip >= count {
 			c.skip -= count
 			continue
 		}

@@ -2,6 +2,7 @@ package find
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -89,6 +90,28 @@ func QuestionOf(f warranty.WarrantyFilter, sort warranty.WarrantySort, today war
 		q.ExpiringBy = &last
 	}
 	return q
+}
+
+// key identifies what the question selects, or is empty if that does not depend on the records alone.
+func (q *Question) key() string {
+	if q.Assurance != "" {
+		return ""
+	}
+	key := fmt.Appendf(nil, "%d %d %d %d %d %d %q", q.Today, q.EndsFrom, q.EndsTo, q.CoveredOn, q.PurchasedFrom, q.PurchasedTo,
+		[]string{q.Status.String(), q.Role.String(), q.Category, q.Supplier, q.Seller})
+	if q.ExpiringBy != nil {
+		key = fmt.Appendf(key, " by %d", *q.ExpiringBy)
+	}
+	if q.OpenClaim != nil {
+		key = fmt.Appendf(key, " open %t", *q.OpenClaim)
+	}
+	if q.Customer != nil {
+		key = fmt.Appendf(key, " customer %q %q", q.Customer.email, q.Customer.words)
+	}
+	if q.Query != nil {
+		key = fmt.Appendf(key, " query %q", q.Query.readings)
+	}
+	return string(key)
 }
 
 // Matches reports whether the question selects a record.

@@ -33,11 +33,10 @@ const chunk = 512
 
 // The keys of the parts.
 //
-// An older release reads a segment without its flags as corrupt, and so does this one, so that each replaces the
-// segments of the other. Change the key of the flags whenever the words of a record change, as when they got those
-// of the customer: it was f before.
+// A segment without its flags is read as corrupt and made again. Change the key of the flags whenever the words of a
+// record change, so that each of two releases replaces the segments of the other.
 const (
-	flagsKey  = "g"
+	flagsKey  = "f"
 	headsKey  = "h"
 	idsKey    = "i"
 	codesKey  = "t"

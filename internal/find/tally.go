@@ -25,7 +25,7 @@ func (l *List) Count(q *Question, by warranty.SummaryGroup) (*Counts, error) {
 		c.add(groupOf(by, p.record, q.Today), placeID(p.segment, 2*p.at, i), 1)
 	}
 	for n, s := range l.Segments {
-		switch b := f.matches[n]; by {
+		switch b := f.matches[n].bitmap; by {
 		case warranty.GroupByStatus:
 			c.addStatuses(s, b, q.Today)
 		case warranty.GroupByEndMonth:
@@ -51,7 +51,7 @@ func (l *List) CountEnds(q *Question) (map[warranty.Date]int64, error) {
 	}
 	for n, s := range l.Segments {
 		ends := get[*column[int64]](s, only(endColumn))
-		for code, count := range ends.counts(f.matches[n]) {
+		for code, count := range ends.counts(f.matches[n].bitmap) {
 			if count > 0 {
 				days[warranty.Date(ends.values[code])] += count
 			}

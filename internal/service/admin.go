@@ -206,7 +206,7 @@ func (s *Service) changeMail(
 			return err
 		}
 		recipient := warranty.Change{Field: "recipient", To: new(maskAddress(m.To))}
-		return tx.InsertEvent(id, s.event(p, action, id, now, recipient), p.User.ID)
+		return tx.InsertEvent(id, s.event(p, action, id, now, recipient))
 	})
 }
 
@@ -224,7 +224,7 @@ func (s *Service) AdminRetryMails(ctx context.Context, p warranty.Principal) (n 
 		}
 		e := s.event(p, warranty.MailRetried, s.NewID(), now,
 			warranty.Change{Field: "emails", To: new(strconv.FormatInt(n, 10))})
-		return tx.InsertEvent(e.SubjectID, e, p.User.ID)
+		return tx.InsertEvent(e.SubjectID, e)
 	})
 	s.wakeMail()
 	return n, err

@@ -44,7 +44,7 @@ func (s *Service) UpdateApp(ctx context.Context, p warranty.Principal, id warran
 		}
 		from, to := g.Scopes.String(), scopes.String()
 		changed := s.event(p, warranty.AppUpdated, id, now, warranty.Change{Field: "scopes", From: &from, To: &to})
-		return tx.InsertEvent(id, changed, p.User.ID)
+		return tx.InsertEvent(id, changed)
 	})
 }
 
@@ -60,7 +60,7 @@ func (s *Service) DisconnectApp(ctx context.Context, p warranty.Principal, id wa
 		if err := tx.RevokeToken(id, now); err != nil || g.RevokedAt != nil {
 			return err
 		}
-		return tx.InsertEvent(id, ended, p.User.ID)
+		return tx.InsertEvent(id, ended)
 	})
 }
 

@@ -155,7 +155,7 @@ func (s *Service) fileClaim(
 		return err
 	}
 	filed := s.event(p, warranty.ClaimFiled, c.ID, c.CreatedAt)
-	if err := tx.InsertEvent(w.ID, filed, p.User.ID); err != nil {
+	if err := tx.InsertEvent(w.ID, filed); err != nil {
 		return err
 	}
 	return s.mailClaim(tx, p, actor, *c, mail.Texts.ClaimMoved, c.CreatedAt)
@@ -229,7 +229,7 @@ func insertMove(
 		From:  warranty.Optional(from.String()),
 		To:    warranty.Optional(to.String()),
 	}}
-	return tx.InsertEvent(c.WarrantyID, e, p.User.ID)
+	return tx.InsertEvent(c.WarrantyID, e)
 }
 
 // ClaimMoves returns a claim and the statuses that the principal can change it to.

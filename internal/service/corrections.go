@@ -47,7 +47,7 @@ func (s *Service) CorrectWarranty(
 		}
 		corrected.SubjectID = w.ID
 		corrected.Changes = append(warranty.Differences(w, changed), warranty.Change{Field: "reason", To: &in.Reason})
-		if err := tx.InsertEvent(w.ID, corrected, p.User.ID); err != nil {
+		if err := tx.InsertEvent(w.ID, corrected); err != nil {
 			return err
 		}
 		if err := s.tellOwner(tx, p, w, corrected); err != nil || !renamed {

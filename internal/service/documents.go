@@ -237,31 +237,7 @@ func (s *Service) writeDocument(
 		return err
 	}
 	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, d.CreatedAt, warranty.Change{Field: "file_name", To: &d.FileName})
-	return tx.InsertEvent(w.ID, uploaded, p.User.ID)
-}
-
-// decideStep is the number of documents of an earlier release that one transaction decides about.
-const decideStep = 20
-
-// DecideDocuments decides who may see the documents that earlier releases added. Every replica may do it at
-// the same time.
-func (s *Service) DecideDocuments(ctx context.Context) error {
-	for {
-		n, began := 0, time.Now()
-		err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
-			n, err = tx.DecideDocuments(decideStep)
-			return err
-		})
-		if err != nil || n == 0 {
-			return err
-		}
-		// After an upgrade there may be many: leave half of the time to requests.
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Since(began)):
-		}
-	}
+	return tx.InsertEvent(w.ID, uploaded)
 }
 
 // checkStorage rejects a file that would exceed the principal's storage limit. It takes the place of one with freed bytes.
@@ -510,7 +486,7 @@ func (s *Service) DeleteDocument(
 		if err := tx.DeleteDocument(f.Document, now); err != nil {
 			return err
 		}
-		return tx.InsertEvent(f.Document.WarrantyID, deleted, p.User.ID)
+		return tx.InsertEvent(f.Document.WarrantyID, deleted)
 	})
 	return warranty.None{}, err
 }

@@ -218,7 +218,7 @@ func (s *Service) reclaimDomains(tx *store.Tx, by warranty.Principal, account wa
 	}
 	for _, d := range lost {
 		e := s.event(by, warranty.DomainLost, d.ID, s.now(), warranty.Change{Field: "domain", To: &d.Domain})
-		if err := tx.InsertEvent(account, e, by.User.ID); err != nil {
+		if err := tx.InsertEvent(account, e); err != nil {
 			return err
 		}
 	}
@@ -303,7 +303,7 @@ func (s *Service) VerifyDomain(ctx context.Context, organization warranty.ID, na
 			return err
 		}
 		change := warranty.Change{Field: "domain", To: &d.Domain}
-		return tx.InsertEvent(organization, s.event(operator, warranty.DomainWasVerified, d.ID, d.CreatedAt, change), operator.User.ID)
+		return tx.InsertEvent(organization, s.event(operator, warranty.DomainWasVerified, d.ID, d.CreatedAt, change))
 	})
 	if s.Store.IsDuplicate(err) {
 		err = errDomainTaken

@@ -177,7 +177,7 @@ func (s *Service) eventOnEach(
 	tx *store.Tx, by warranty.Principal, action warranty.Action, ids []warranty.ID, now time.Time,
 ) error {
 	for _, id := range ids {
-		if err := tx.InsertEvent(id, s.event(by, action, id, now), by.User.ID); err != nil {
+		if err := tx.InsertEvent(id, s.event(by, action, id, now)); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ func (s *Service) planErasure(ctx context.Context, name string, after time.Durat
 		}
 		e := s.event(operator, warranty.AccountToBeErased, account.ID, now,
 			warranty.Change{Field: "erase_at", To: new(warranty.DateOf(due).String())})
-		return tx.InsertEvent(account.ID, e, operator.User.ID)
+		return tx.InsertEvent(account.ID, e)
 	})
 	return due, err
 }
@@ -179,11 +179,6 @@ func (s *Service) eraseWith(
 		}
 		if !e.Started {
 			if err := tx.StartErasure(id, now); err != nil {
-				return err
-			}
-		}
-		if !account.Disabled { // an older release enabled it too late
-			if err := s.close(tx, operator, account, false, now); err != nil {
 				return err
 			}
 		}

@@ -85,7 +85,7 @@ func (s *Service) OfferHandover(
 			if err := tx.OfferHandover(w, o.hash, p.Account.ID, p.User.ID, now); err != nil {
 				return err
 			}
-			return tx.InsertEvent(w.ID, offered, p.User.ID)
+			return tx.InsertEvent(w.ID, offered)
 		})
 	})
 	switch {
@@ -121,7 +121,7 @@ func (s *Service) CancelHandover(
 			return err
 		}
 		cancelled.SubjectID = w.ID
-		return tx.InsertEvent(w.ID, cancelled, p.User.ID)
+		return tx.InsertEvent(w.ID, cancelled)
 	})
 }
 
@@ -242,7 +242,7 @@ func (s *Service) take(
 		return warranty.ID{}, err
 	}
 	taken.SubjectID = h.Warranty.ID
-	return h.Warranty.ID, tx.InsertEvent(h.Warranty.ID, taken, p.User.ID)
+	return h.Warranty.ID, tx.InsertEvent(h.Warranty.ID, taken)
 }
 
 // EmailHandover emails a code to someone who has a printed one. It verifies the address, signs in and takes

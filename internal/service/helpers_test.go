@@ -241,10 +241,10 @@ func (w *world) tables() []string {
 	w.T.Helper()
 	if w.postgres {
 		return w.strings(
-			`SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%'`)
+			`SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'schema_versions'`)
 	}
 	return w.strings(
-		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%'`)
+		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'schema_versions'`)
 }
 
 // snapshot returns all rows of every table by its name. It is one query, because the matrix takes thousands, and

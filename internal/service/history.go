@@ -21,6 +21,8 @@ func (s *Service) event(
 		ID:        s.NewID(),
 		At:        now,
 		Actor:     p.User.Name,
+		ActorID:   p.User.ID,
+		AccountID: p.Account.ID,
 		Account:   organizationName(p),
 		Door:      p.Door,
 		TokenName: warranty.Optional(p.TokenName),

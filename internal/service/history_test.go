@@ -82,8 +82,9 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 			for i := range got {
 				got[i].At = wanted[0].At
 			}
-			// Only the owner reads the name of a document that is gone.
+			// Only the owner reads the name of a document that is gone, and the seller does not know the new owner.
 			if reader.ID == seller.ID {
+				wanted[0].Actor = "Owner"
 				for i := range wanted {
 					if strings.HasPrefix(wanted[i].Action, "document.") {
 						wanted[i].Changes = none
@@ -177,7 +178,7 @@ func TestPeopleCannotChangeHistory(t *testing.T) {
 		if filepath.Base(name) == "erasures.go" { // erases names and texts when the operator deleted an account
 			text := string(source)
 			for _, erasure := range []string{
-				"`UPDATE history SET changes = '[]` + noted + `' WHERE thread_id = $1`",
+				"`UPDATE history SET changes = '[]' WHERE thread_id = $1`",
 				"`UPDATE history SET actor = $4, token_name = NULL WHERE thread_id = $1 AND id = $2 AND actor_id = $3`",
 			} {
 				if strings.Count(text, erasure) != 1 {
@@ -205,4 +206,38 @@ func TestPeopleCannotChangeHistory(t *testing.T) {
 	if looked < 15 || inserts != 1 {
 		t.Errorf("searched %d files and found %d inserts", looked, inserts)
 	}
+}
+
+// TestOwnersNamesAreSharedByAClaim hands a warranty over: the shop reads the name of the new owner once they filed a
+// claim, and not before. Finding S13.
+func TestOwnersNamesAreSharedByAClaim(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, kim := w.issuer("Ann"), w.person("Kim", true)
+		sold := shop.sells(warranty.CreateWarranty{})
+		w.taken(kim, shop.prints(sold.ID))
+		names := func(p person) (list []string) {
+			t.Helper()
+			history, err := w.Service.ListHistory(ctx, p.Principal, warranty.ListHistory{ID: warranty.WarrantyKey{ID: sold.ID}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range history.Data {
+				list = append(list, fmt.Sprint(e.Action, " ", e.Actor))
+			}
+			return list
+		}
+		const taken, offered, created = "handover.taken ", "handover.offered Ann", "warranty.created Ann"
+		equal(t, "the owner reads", names(kim), []string{taken + "Kim", offered, created})
+		equal(t, "the shop reads", names(shop.acting), []string{taken + "Owner", offered, created})
+		activity, err := w.Store.Activity(ctx, shop.acting.Account.ID, 1)
+		if err != nil || len(activity) != 1 || activity[0].Actor != "Owner" {
+			t.Errorf("the activity: %+v, %v", activity, err)
+		}
+		if _, err := w.Service.FileClaim(ctx, kim.Principal, warranty.FileClaim{
+			WarrantyID: warranty.WarrantyKey{ID: sold.ID}, Type: warranty.Repair, Description: "It leaks.", IncidentDate: date("2026-11-16"),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "after a claim", names(shop.acting), []string{"claim.filed Kim", taken + "Kim", offered, created})
+	})
 }

@@ -102,7 +102,7 @@ var recordTricks = []trick{
 	{"a person with the name of the shop", func(i *impersonation) warranty.Reference {
 		return i.record(i.person(i.halden.Name, true), "").ReferenceNumber
 	}},
-	{"a person who gave it away, as in earlier releases", func(i *impersonation) warranty.Reference {
+	{"a person who gave it away", func(i *impersonation) warranty.Reference {
 		made := i.record(i.eve, "")
 		i.issue(made.ID, i.eve, i.kim)
 		return made.ReferenceNumber
@@ -156,7 +156,7 @@ var recordTricks = []trick{
 		}
 		return made.ReferenceNumber
 	}},
-	{"the shop as its seller by an earlier release, which did not ask", func(i *impersonation) warranty.Reference {
+	{"the shop as its seller without its confirmation", func(i *impersonation) warranty.Reference {
 		made := i.confirmed()
 		i.execute(`UPDATE warranties SET seller_id = NULL WHERE id = $1`, i.key(made.ID))
 		return made.ReferenceNumber

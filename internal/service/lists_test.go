@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -21,7 +20,7 @@ import (
 // naive model of the contract expects.
 func TestListsAndReadsAgree(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Store.BlockLists(1, 20*time.Millisecond) // every list is a long one
+		w.Service.Store.SegmentLists(1, 2, 1) // every list is a long one
 		rapid.Check(t, func(t *rapid.T) {
 			s := &story{T: t, world: w}
 			for range 3 {
@@ -50,6 +49,11 @@ func TestListsAndReadsAgree(t *testing.T) {
 			s.create()
 			for range rapid.IntRange(3, 14).Draw(t, "steps") {
 				steps[rapid.SampledFrom(names).Draw(t, "step")]()
+				if rapid.Bool().Draw(t, "index") {
+					if err := w.Service.Store.MaintainSegments(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			for _, p := range s.people {
 				s.checkWarranties(p)

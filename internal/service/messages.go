@@ -128,7 +128,7 @@ func (s *Service) writeMessage(
 		moved := s.event(p, warranty.ClaimMoved, c.ID, m.CreatedAt)
 		err = insertMove(tx, p, c, moved, before, c.Status)
 	} else {
-		err = tx.InsertEvent(c.WarrantyID, s.event(p, warranty.ClaimMessaged, c.ID, m.CreatedAt), p.User.ID)
+		err = tx.InsertEvent(c.WarrantyID, s.event(p, warranty.ClaimMessaged, c.ID, m.CreatedAt))
 	}
 	if err != nil {
 		return err

@@ -140,7 +140,7 @@ func (s *Service) ApproveAuthorization(
 		if err := tx.InsertAuthCode(warranty.HashSecret(code), g.ID, a, g.ExpiresAt); err != nil {
 			return err
 		}
-		if err := tx.InsertEvent(g.ID, connected, p.User.ID); err != nil {
+		if err := tx.InsertEvent(g.ID, connected); err != nil {
 			return err
 		}
 		return s.notify(tx, p, p.User, func(t mail.Texts) mail.Message {
@@ -298,9 +298,9 @@ func (s *Service) endCopied(tx *store.Tx, g warranty.AppGrant, now time.Time) er
 	if err := tx.RevokeToken(g.ID, now); err != nil || g.RevokedAt != nil {
 		return err
 	}
-	e := s.event(warranty.Principal{User: warranty.User{Name: g.Name}, Door: warranty.DoorAPI, TokenName: g.Name},
+	e := s.event(warranty.Principal{User: warranty.User{ID: g.Person, Name: g.Name}, Door: warranty.DoorAPI, TokenName: g.Name},
 		warranty.AppDisconnected, g.ID, now)
-	return tx.InsertEvent(g.ID, e, g.Person)
+	return tx.InsertEvent(g.ID, e)
 }
 
 // RevokeAppToken ends the connection of an access or refresh token, if there is one. client is checked if it is set.

@@ -207,14 +207,14 @@ func (s *Service) operatorEvent(tx *store.Tx, action warranty.Action, account wa
 func (s *Service) accountEvent(
 	tx *store.Tx, by warranty.Principal, action warranty.Action, account warranty.ID, now time.Time,
 ) error {
-	return tx.InsertEvent(account, s.event(by, action, account, now), by.User.ID)
+	return tx.InsertEvent(account, s.event(by, action, account, now))
 }
 
 // operatorEventOn adds an event of the operator to a history.
 func (s *Service) operatorEventOn(
 	tx *store.Tx, thread warranty.ID, action warranty.Action, subject warranty.ID, now time.Time,
 ) error {
-	return tx.InsertEvent(thread, s.event(operator, action, subject, now), operator.User.ID)
+	return tx.InsertEvent(thread, s.event(operator, action, subject, now))
 }
 
 // SetPassword resets a password for the operator. It ends all sessions and emailed codes and, unless

@@ -62,7 +62,7 @@ func (s *Service) manageOrganization(
 func (s *Service) organizationEvent(
 	tx *store.Tx, p warranty.Principal, action warranty.Action, subject warranty.ID, changes ...warranty.Change,
 ) error {
-	return tx.InsertEvent(p.Account.ID, s.event(p, action, subject, s.now(), changes...), p.User.ID)
+	return tx.InsertEvent(p.Account.ID, s.event(p, action, subject, s.now(), changes...))
 }
 
 // Accounts lists what the person can act for: their own account first, then organizations by name. With an

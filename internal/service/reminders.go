@@ -158,10 +158,9 @@ func (s *Service) markPage(ctx context.Context, due []store.Due, stage int) erro
 	if len(due) == 0 {
 		return nil
 	}
-	now := s.now()
 	return s.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, d := range due {
-			if err := tx.MarkDue(d, stage, now); err != nil {
+			if err := tx.MarkDue(d, stage); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,7 @@ func (s *Service) DecideConfirmation(
 			return err
 		}
 		confirmed.SubjectID = c.WarrantyID
-		if err := tx.InsertEvent(c.WarrantyID, confirmed, p.User.ID); err != nil {
+		if err := tx.InsertEvent(c.WarrantyID, confirmed); err != nil {
 			return err
 		}
 		return s.tellConfirmed(tx, p, confirmed)
@@ -97,7 +97,7 @@ func (s *Service) leave(
 		return err
 	}
 	left.SubjectID = id
-	return tx.InsertEvent(id, left, p.User.ID)
+	return tx.InsertEvent(id, left)
 }
 
 // LeaveWarranty ends the role of the principal's account as the seller of a warranty.

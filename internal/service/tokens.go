@@ -71,7 +71,7 @@ func (s *Service) CreateToken(
 		if err := tx.InsertToken(p.Account.ID, p.User.ID, token, warranty.HashSecret(secret)); err != nil {
 			return err
 		}
-		if err := tx.InsertEvent(token.ID, created, p.User.ID); err != nil {
+		if err := tx.InsertEvent(token.ID, created); err != nil {
 			return err
 		}
 		return s.notifyAdmins(tx, p, account, func(t mail.Texts, to warranty.User) mail.Message {
@@ -150,7 +150,7 @@ func (s *Service) RotateToken(
 		if err := tx.RotateToken(token, warranty.HashSecret(secret), now, oldEnds); err != nil {
 			return err
 		}
-		return tx.InsertEvent(token.ID, rotated, p.User.ID)
+		return tx.InsertEvent(token.ID, rotated)
 	})
 	if err != nil {
 		return warranty.NewToken{}, err
@@ -174,6 +174,6 @@ func (s *Service) RevokeToken(
 		if err := tx.RevokeToken(in.ID, now); err != nil || token.RevokedAt != nil {
 			return err
 		}
-		return tx.InsertEvent(in.ID, revoked, p.User.ID)
+		return tx.InsertEvent(in.ID, revoked)
 	})
 }

@@ -59,7 +59,7 @@ func (s *Service) OfferTransfer(
 		if err := tx.OfferTransfer(w.ID, warranty.HashCode(code), offer.ExpiresAt, along); err != nil {
 			return err
 		}
-		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !from.EmailVerified {
+		if err := tx.InsertEvent(w.ID, offered); err != nil || !from.EmailVerified {
 			return err
 		}
 		message := s.outgoing(texts.TransferOffered(in.Email, p.Account.Name, w.ProductName, code, s.PublicURL))
@@ -127,7 +127,7 @@ func (s *Service) CancelTransfer(
 		if err := tx.CancelTransfer(w.ID, now); err != nil {
 			return err
 		}
-		return tx.InsertEvent(w.ID, cancelled, p.User.ID)
+		return tx.InsertEvent(w.ID, cancelled)
 	})
 }
 
@@ -148,7 +148,7 @@ func (s *Service) AcceptTransfer(
 			return err
 		}
 		accepted.SubjectID = id
-		if err := tx.InsertEvent(id, accepted, p.User.ID); err != nil {
+		if err := tx.InsertEvent(id, accepted); err != nil {
 			return err
 		}
 		if w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: id}); err != nil || from == p.Account.ID {

@@ -50,7 +50,7 @@ func (s *Service) RestoreWarranty(
 				return err
 			}
 			restored.SubjectID = w.ID
-			return tx.InsertEvent(w.ID, restored, p.User.ID)
+			return tx.InsertEvent(w.ID, restored)
 		})
 	})
 	var taken *warranty.Error

@@ -294,29 +294,6 @@ func TestErasingAnAccountEmptiesItsTrash(t *testing.T) {
 	}, busy)
 }
 
-// TestWhatAnOlderReleaseDeletedStaysDeleted: it has no documents any more, so nothing restores it. Its content is
-// erased after 30 days.
-func TestWhatAnOlderReleaseDeletedStaysDeleted(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		olga := w.person("Olga", true)
-		r := w.record(olga, "")
-		w.trash(olga, r.ID)
-		w.execute(`DELETE FROM trash`) // an older release adds no row
-		if _, err := w.restore(olga, r.ID); !isGone(err) || len(w.inTrash(olga)) > 0 {
-			t.Errorf("restored: %v", err)
-		}
-		content := func() int64 { return w.number(`SELECT count(*) FROM warranties WHERE product_name <> ''`) }
-		for want := int64(1); want >= 0; want-- {
-			if err := w.Service.EmptyTrash(ctx); err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "content", content(), want)
-			w.Clock.Advance(warranty.TrashLifetime)
-		}
-		w.consistent()
-	}, busy)
-}
-
 // TestTrashRaces: restores, deletions and the workers of two replicas meet on the same record. It is never half
 // restored or half erased.
 func TestTrashRaces(t *testing.T) {

@@ -37,8 +37,8 @@ func (w *world) gives(o issuer, to person) warranty.Warranty {
 func (w *world) copies(id warranty.ID, reference string, to any) {
 	w.T.Helper()
 	w.execute(`INSERT INTO warranties (id, reference, issuer_id, product_name, gtin, serial_number, start_date, end_date, standing,
-			created_at, updated_at, search, folded_category, version)
-		SELECT $1, $2, $3, product_name, gtin, serial_number, start_date, end_date, standing, created_at, updated_at, search,
+			created_at, updated_at, folded_category, version)
+		SELECT $1, $2, $3, product_name, gtin, serial_number, start_date, end_date, standing, created_at, updated_at,
 			folded_category, version FROM warranties WHERE id = $4`, w.key(w.Service.NewID()), reference, to, w.key(id))
 }
 

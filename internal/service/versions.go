@@ -30,7 +30,7 @@ func (s *Service) RenameDocument(
 		if err := tx.RenameDocument(d); err != nil {
 			return err
 		}
-		return tx.InsertEvent(d.WarrantyID, renamed, p.User.ID)
+		return tx.InsertEvent(d.WarrantyID, renamed)
 	})
 	s.showDocument(&d)
 	return d, err
@@ -144,7 +144,7 @@ func (s *Service) EraseVersion(ctx context.Context, p warranty.Principal, id war
 			return err
 		}
 		erased := s.event(p, warranty.DocumentVersionErased, v.DocumentID, now, warranty.Change{Field: "file_name", From: &v.FileName})
-		return tx.InsertEvent(v.WarrantyID, erased, p.User.ID)
+		return tx.InsertEvent(v.WarrantyID, erased)
 	})
 }
 
@@ -175,7 +175,7 @@ func (s *Service) replace(
 		if err := tx.ReplaceFile(*d, file.StorageKey, version, p.Account.ID, now); err != nil {
 			return err
 		}
-		return tx.InsertEvent(d.WarrantyID, replaced, p.User.ID)
+		return tx.InsertEvent(d.WarrantyID, replaced)
 	})
 }
 

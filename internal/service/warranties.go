@@ -196,7 +196,6 @@ func (s *Service) CreateWarranty(
 	s.wakeMail()
 	if earlier.Replay {
 		earlier.Version = 1
-		s.setURLs(&earlier) // the previous release stored no web_url
 		return earlier, err
 	}
 	return made, err
@@ -215,7 +214,7 @@ func (s *Service) create(
 		if err := s.insertIssued(tx, p, one); err != nil {
 			return err
 		}
-		if err := tx.InsertEvent(one.ID, events[i], p.User.ID); err != nil {
+		if err := tx.InsertEvent(one.ID, events[i]); err != nil {
 			return err
 		}
 	}
@@ -358,7 +357,7 @@ func (s *Service) UpdateWarranty(
 		if in.StatusReason != "" && changed.Standing != w.Standing {
 			updated.Changes = append(updated.Changes, warranty.Change{Field: "status_reason", To: &in.StatusReason})
 		}
-		if err := tx.InsertEvent(w.ID, updated, p.User.ID); err != nil {
+		if err := tx.InsertEvent(w.ID, updated); err != nil {
 			return err
 		}
 		return s.tellOwner(tx, p, w, updated)
@@ -424,6 +423,6 @@ func (s *Service) deleteIf(
 			return err
 		}
 		deleted.SubjectID = w.ID
-		return tx.InsertEvent(w.ID, deleted, p.User.ID)
+		return tx.InsertEvent(w.ID, deleted)
 	})
 }

@@ -54,8 +54,6 @@ func (s *Service) Run(ctx context.Context) {
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
-		{"count lists", indexEvery, s.Store.CountWanted, s.Store.ListsWanted()},
-		{"decide documents", indexEvery, s.DecideDocuments, nil},
 		{"run jobs", jobsEvery, s.RunJobs, s.jobsNow},
 		{"sweep jobs", sweepEvery, func(ctx context.Context) error {
 			return s.Store.SweepJobs(ctx, s.now().Add(-warranty.JobLifetime))

@@ -166,6 +166,10 @@ func (t *Tx) InsertUser(u warranty.User, passwordHash string) error {
 	_, err := t.exec(`INSERT INTO users (id, email, name, password_hash, verified_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6)`,
 		u.ID, u.Email, u.Name, passwordHash, verified, u.CreatedAt)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO addresses (email, account_id) VALUES ($1, $2)`, u.Email, u.ID)
 	return err
 }
 

@@ -8,10 +8,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// moveAddress follows a change of the address of a person. On PostgreSQL, a trigger does it.
+// moveAddress follows a change of the address of a person.
 func (t *Tx) moveAddress(user warranty.ID, email string) error {
-	return t.later(`/*pg: SELECT $1::uuid, $2::text *//*sqlite: UPDATE addresses SET email = $2 WHERE account_id = $1 */`,
-		user, email)
+	return t.later(`UPDATE addresses SET email = $2 WHERE account_id = $1`, user, email)
 }
 
 // Addresses lists the addresses of an organization and returns their total.

@@ -19,8 +19,8 @@ func TestOperatorHistoryHasOnlyOperators(t *testing.T) {
 				if door == warranty.DoorOperator || strings.HasPrefix(name, "account.") || strings.HasPrefix(name, "mail.") {
 					want[action]++
 				}
-				e := warranty.Event{ID: newID(), At: time.Now(), Actor: "Ada", Door: door, Action: action, SubjectID: newID()}
-				ada.must(func(tx *Tx) error { return tx.InsertEvent(ada.user, e, ada.user) })
+				e := warranty.Event{ID: newID(), At: time.Now(), Actor: "Ada", ActorID: ada.user, Door: door, Action: action, SubjectID: newID()}
+				ada.must(func(tx *Tx) error { return tx.InsertEvent(ada.user, e) })
 			}
 		}
 		list, total, err := s.OperatorHistory(t.Context(), warranty.Paging{Page: 1, Limit: 1000})
@@ -40,8 +40,8 @@ func TestOperatorHistoryHasOnlyOperators(t *testing.T) {
 		}
 		ada.must(func(tx *Tx) error {
 			for range 2000 {
-				e := warranty.Event{ID: newID(), At: time.Now(), Actor: "Ada", Door: warranty.DoorWeb, Action: warranty.ClaimMessaged, SubjectID: newID()}
-				if err := tx.InsertEvent(ada.user, e, ada.user); err != nil {
+				e := warranty.Event{ID: newID(), At: time.Now(), Actor: "Ada", ActorID: ada.user, Door: warranty.DoorWeb, Action: warranty.ClaimMessaged, SubjectID: newID()}
+				if err := tx.InsertEvent(ada.user, e); err != nil {
 					return err
 				}
 			}

@@ -197,7 +197,7 @@ type DatabaseInfo struct {
 func (s *Store) DatabaseInfo(ctx context.Context) (d DatabaseInfo, err error) {
 	err = queryRow(ctx, s.db, `SELECT
 			/*pg: current_setting('server_version') *//*sqlite: sqlite_version() */,
-			(SELECT max(version_id) FROM goose_db_version),
+			(SELECT max(version) FROM schema_versions),
 			/*pg: pg_database_size(current_database()) */
 			/*sqlite: (SELECT p.page_count * z.page_size FROM pragma_page_count() p, pragma_page_size() z) */`,
 		func(r *engine.Row) { d = DatabaseInfo{Version: r.Text(), Schema: r.Int(), Bytes: r.Int()} })

@@ -279,7 +279,7 @@ func filterRows(next engine.NextRow, keep func(row []any) bool) engine.NextRow {
 func (l *Loader) addEvents(ctx context.Context) error {
 	add := func(thread warranty.ID, action warranty.Action) error {
 		return l.engine.Exec(ctx, insertEvent, thread, l.NewID(), l.Now, warranty.ID{}, OperatorName,
-			warranty.DoorOperator, nil, action, thread, "[]"+noted, nil)
+			warranty.ID{}, nil, warranty.DoorOperator, nil, action, thread, "[]")
 	}
 	for _, id := range l.revoked {
 		if err := add(id, warranty.TokenWasRevoked); err != nil {

@@ -101,8 +101,8 @@ func checkable(t *testing.T, database string) *Store {
 		}
 	}
 	if err := script.write(func(tx *Tx) error {
-		return tx.InsertEvent(script.warranties[0], warranty.Event{ID: script.id(), At: script.now(), Actor: "Olga",
-			Door: warranty.DoorAPI, Action: warranty.WarrantyCreated, Changes: []warranty.Change{}}, owner.ID)
+		return tx.InsertEvent(script.warranties[0], warranty.Event{ID: script.id(), At: script.now(), Actor: "Olga", ActorID: owner.ID,
+			Door: warranty.DoorAPI, Action: warranty.WarrantyCreated, Changes: []warranty.Change{}})
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -160,41 +160,6 @@ func business(roles warranty.Roles) int64 {
 	return 1
 }
 
-// DecideDocuments decides who may see some documents that an earlier release added, which let everyone with
-// access to the warranty see them. It returns their number.
-func (t *Tx) DecideDocuments(limit int) (n int, err error) {
-	type document struct{ id, parent, uploader warranty.ID }
-	var list []document
-	// Few documents are chosen first, so that a step does not sort them all.
-	err = t.tx.Query(t.ctx, `SELECT d.id, d.warranty_id, d.uploader_id
-		FROM (SELECT id, warranty_id, uploader_id FROM documents WHERE business IS NULL ORDER BY id LIMIT $1) d
-			JOIN warranties w ON w.id = d.warranty_id
-		ORDER BY w.id, d.id /*pg: FOR UPDATE OF w */`, func(r *engine.Row) error {
-		list = append(list, document{r.ID(), r.ID(), r.ID()})
-		return nil
-	}, limit)
-	if err != nil {
-		return 0, err
-	}
-	for _, d := range list {
-		if err := t.later(`UPDATE documents SET business = CASE WHEN EXISTS (SELECT 1 FROM access
-				WHERE user_id = $2 AND kind = 1 AND item_id = $3 AND roles & 1 = 0) THEN 1 ELSE 0 END
-			WHERE id = $1`, d.id, d.uploader, d.parent); err != nil {
-			return 0, err
-		}
-		if err := t.showDocuments(d.parent); err != nil {
-			return 0, err
-		}
-		if err := t.noteWarranty(d.parent); err != nil {
-			return 0, err
-		}
-		if err := t.hideDocuments(d.parent); err != nil {
-			return 0, err
-		}
-	}
-	return len(list), nil
-}
-
 // Uploaded returns the total size of the documents that a user has uploaded, and of the files that are kept.
 func (s *Store) Uploaded(ctx context.Context, user warranty.ID) (int64, error) {
 	return uploaded(ctx, s.db, user)

@@ -13,7 +13,7 @@ func TestIssuersOfAProductAreFoundInTheIndex(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		ada := newOwner(t, s)
 		ada.must(func(tx *Tx) error {
-			for range 3000 {
+			for range 9000 {
 				w := newRecord()
 				w.GTIN, w.SerialNumber = new("4242005273881"), new("FD-1")
 				if err := tx.InsertWarranty(w, ada.user); err != nil {

@@ -215,13 +215,10 @@ func (t *Tx) leave(user, id warranty.ID) error {
 	if err := t.noteWarranty(id); err != nil {
 		return err
 	}
-	if err := t.partyChanged(id, `a.user_id = $2`, user); err != nil {
-		return err
-	}
 	if err := t.later(`UPDATE warranties SET seller_id = NULL WHERE id = $1 AND seller_id = $2`, id, user); err != nil {
 		return err
 	}
-	return t.later(`DELETE FROM access WHERE parent_id = $1 AND user_id = $2`, id, user)
+	return t.deleteAccess(`parent_id = $1 AND user_id = $2`, id, user)
 }
 
 // WarrantiesToErase lists some deleted warranties that a user issued and whose content was not erased.
@@ -239,14 +236,14 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 	for _, id := range ids {
 		for _, sql := range []string{
 			`UPDATE warranties SET product_name = '', description = NULL, serial_number = NULL, category = NULL,
-				folded_category = '', supplier = NULL, seller_name = NULL, seller_email = NULL, search = '',
+				folded_category = '', supplier = NULL, seller_name = NULL, seller_email = NULL,
 				external_id = NULL, brand = NULL, model = NULL, gtin = NULL, purchase_date = NULL, price = NULL,
 				currency = NULL, customer_name = NULL, customer_email = NULL WHERE id = $1 AND deleted_at IS NOT NULL`,
 			`DELETE FROM offers WHERE warranty_id = $1`,
 			`DELETE FROM transfers WHERE warranty_id = $1`,
 			`UPDATE handover_codes SET email = NULL WHERE warranty_id = $1`, // slips still say that it was withdrawn
 			`DELETE FROM record_reminders WHERE warranty_id = $1`,
-			`UPDATE history SET changes = '[]` + noted + `' WHERE thread_id = $1`,
+			`UPDATE history SET changes = '[]' WHERE thread_id = $1`,
 			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM mail_notices WHERE warranty_id = $1`,
 			`DELETE FROM claim_messages WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
@@ -287,7 +284,6 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM mail_notices WHERE account_id = $1`,
 		`DELETE FROM gone WHERE user_id = $1`,
 		`DELETE FROM index_lists WHERE user_id = $1`,
-		`DELETE FROM seller_links WHERE user_id = $1`,
 		`DELETE FROM offers WHERE account_id = $1`,
 		`DELETE FROM domains WHERE account_id = $1`,
 		`DELETE FROM products WHERE account_id = $1`,
@@ -301,7 +297,6 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM jobs WHERE account_id = $1 OR user_id = $1`,
 		`DELETE FROM declined WHERE account_id = $1`,
 		`DELETE FROM declined_accounts WHERE account_id = $1 OR from_id = $1`,
-		`DELETE FROM address_links WHERE account_id = $1`,
 		`DELETE FROM address_codes WHERE account_id = $1`,
 		`DELETE FROM addresses WHERE account_id = $1`,
 		`DELETE FROM invitations WHERE account_id = $1 OR invited_by = $1`,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -12,12 +11,12 @@ import (
 )
 
 // The feed lists what changed for a user, in the order of access.changed_at, and what the user lost,
-// in the order of gone.at. Triggers write both, by the database's clock (migration 15).
+// in the order of gone.at. Both are by the database's clock.
 //
 // A change is stamped before it is committed, so a reader may pass a stamp whose change is not
 // visible yet. The next read must therefore begin at a time before which every stamp is committed.
 // Clocks and timeouts cannot tell such a time, because a commit may take any time. The order of
-// transactions can, as for the horizon of a list (blocks.go):
+// transactions can:
 //
 //  1. A process raises feed_marks.floor to the current time and commits.
 //  2. A transaction that locks the table access after that sees the floor, and its stamps are not
@@ -52,8 +51,6 @@ const goneKept = warranty.GoneLifetime + 24*time.Hour
 
 // feedState is what a process knows about the feed's marks.
 type feedState struct {
-	began atomic.Int64 // feed_marks.began, or 0 if it was not read yet
-
 	mu sync.Mutex // held while the marks are advanced
 	// floor was committed, and passed reports whether all earlier transactions have ended. passed
 	// is nil if there is nothing to wait for.
@@ -66,9 +63,6 @@ type feedState struct {
 func (s *Store) ChangedWarranties(
 	ctx context.Context, user warranty.ID, from warranty.FeedPosition, limit int,
 ) ([]warranty.Warranty, warranty.Feed, error) {
-	if err := s.includeUnstamped(ctx, &from); err != nil {
-		return nil, warranty.Feed{}, err
-	}
 	return readFeed(ctx, s, user, from, limit, `SELECT m.settled, a.changed_at, `+warrantyColumns+`, a.roles
 		FROM feed_marks m LEFT JOIN (`+changesPage+`) a ON 1 = 1
 		LEFT `+joinWarranty+` ORDER BY a.changed_at, a.item_id`,
@@ -90,23 +84,6 @@ func (s *Store) DeletedWarranties(
 				DeletedAt:       r.Time(),
 			}
 		}, func(d warranty.Deletion) warranty.ID { return d.ID })
-}
-
-// includeUnstamped moves a position from before the migration to the beginning: changes from before
-// it have no stamp.
-func (s *Store) includeUnstamped(ctx context.Context, from *warranty.FeedPosition) error {
-	began := s.feed.began.Load()
-	if began == 0 {
-		if err := queryRow(ctx, s.db, `SELECT began FROM feed_marks`,
-			func(r *engine.Row) { began = r.Int() }); err != nil {
-			return err
-		}
-		s.feed.began.Store(began)
-	}
-	if from.Settled.IsZero() && from.At.UnixMicro() < began {
-		from.At = time.UnixMicro(-1)
-	}
-	return nil
 }
 
 // feedPage is a page of the feed, with one record more than requested if there are more.
@@ -170,7 +147,7 @@ func (s *Store) settle(ctx context.Context) bool {
 		return false
 	}
 	defer s.feed.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, extendTimeout)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	if s.feed.passed == nil {
 		floor, err := s.raiseFloor(ctx)
@@ -183,7 +160,7 @@ func (s *Store) settle(ctx context.Context) bool {
 		}
 		s.feed.floor, s.feed.passed = floor, passed
 	}
-	if !awaitFence(ctx, s.feed.passed) {
+	if passed, err := awaitFence(ctx, s.feed.passed); err != nil || !passed {
 		return false
 	}
 	err := s.Write(ctx, func(t *Tx) error {
@@ -193,6 +170,30 @@ func (s *Store) settle(ctx context.Context) bool {
 		s.feed.passed = nil
 	}
 	return err == nil
+}
+
+// settleTimeout is how long a reader waits if nothing can be written.
+const settleTimeout = time.Second
+
+// Transactions usually end within a millisecond or two.
+const (
+	minFenceWait = time.Millisecond
+	maxFenceWait = 64 * time.Millisecond
+)
+
+// awaitFence waits a moment for a fence and reports whether it was passed.
+func awaitFence(ctx context.Context, passed func(context.Context) (bool, error)) (bool, error) {
+	for wait := minFenceWait; ; wait *= 2 {
+		ok, err := passed(ctx)
+		if ok || err != nil || wait > maxFenceWait {
+			return ok, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 // raiseFloor raises the floor to the current time and returns it.

@@ -76,7 +76,8 @@ func updateIn(tx *Tx, user, id warranty.ID) error {
 		Door:      warranty.DoorAPI,
 		Action:    warranty.WarrantyUpdated,
 		SubjectID: id,
-	}, user)
+		ActorID:   user,
+	})
 }
 
 func deleteIn(tx *Tx, user, id warranty.ID) error {
@@ -356,77 +357,6 @@ func TestFeedWhenTheClockIsSetBack(t *testing.T) {
 		c.poll(t, s, 100)
 		if missed, _ := c.missed(t, s); missed != 0 {
 			t.Errorf("%d records were missed", missed)
-		}
-	})
-}
-
-// TestFeedOfThePreviousRelease runs the statements of the release before the feed.
-func TestFeedOfThePreviousRelease(t *testing.T) {
-	const insert = `INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category
-		/*sqlite: , item_row */) SELECT $1, 1, w.id, w.id, $3, 1, 1, 2, '' /*sqlite: , w.row */ FROM warranties w
-		WHERE w.id = $2 ON CONFLICT (user_id, kind, item_id) DO UPDATE SET roles = access.roles | excluded.roles`
-	each(t, func(t *testing.T, s *Store) {
-		ada, bob := newOwner(t, s), newOwner(t, s)
-		mine, theirs := newCopy(ada.user), newCopy(bob.user)
-		w := ada.create()
-		check := func(what string, c *copyOf) {
-			t.Helper()
-			c.poll(t, s, 100)
-			if missed, _ := c.missed(t, s); missed != 0 {
-				t.Errorf("%s: %d records were missed", what, missed)
-			}
-		}
-		check("before", mine)
-		for _, step := range []struct {
-			what  string
-			write func(tx *Tx) error
-		}{
-			{"grant", func(tx *Tx) error { return tx.later(insert, bob.user, w.ID, 2) }},
-			{"another role", func(tx *Tx) error { return tx.later(insert, bob.user, w.ID, 1) }},
-			{"update", func(tx *Tx) error {
-				if err := tx.exactlyOne(`UPDATE warranties SET product_name = 'y', version = version + 1
-					WHERE id = $1`, w.ID); err != nil {
-					return err
-				}
-				return tx.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
-					VALUES ($1, $2, 0, $3, 'x', 1, 2, $1, '[]')`, w.ID, newID(), ada.user)
-			}},
-			{"loss", func(tx *Tx) error {
-				return tx.later(`DELETE FROM access WHERE parent_id = $1 AND user_id = $2`, w.ID, bob.user)
-			}},
-		} {
-			ada.must(step.write)
-			check(step.what, mine)
-			check(step.what, theirs)
-		}
-	})
-}
-
-// TestFeedFromBeforeTheMigration: rows without a stamp are listed to whoever asks for changes since
-// before it.
-func TestFeedFromBeforeTheMigration(t *testing.T) {
-	each(t, func(t *testing.T, s *Store) {
-		ada := newOwner(t, s)
-		old := ada.create()
-		ada.must(func(tx *Tx) error { return tx.later(`UPDATE access SET changed_at = 0 WHERE user_id = $1`, ada.user) })
-		began := time.UnixMicro(number(t, s, `SELECT began FROM feed_marks`))
-		time.Sleep(2 * time.Millisecond)
-		fresh := ada.create()
-		for at, want := range map[time.Time][]warranty.ID{
-			{}:                                {old.ID, fresh.ID},
-			began.Add(-time.Hour):             {old.ID, fresh.ID},
-			began:                             {old.ID, fresh.ID},
-			began.Add(time.Microsecond):       {fresh.ID},
-			time.Now().Add(100 * time.Second): nil,
-		} {
-			list, _, err := s.ChangedWarranties(t.Context(), ada.user, since(at), 100)
-			got := make([]warranty.ID, 0)
-			for _, w := range list {
-				got = append(got, w.ID)
-			}
-			if err != nil || !slices.Equal(got, want) {
-				t.Errorf("since %s: %v, want %v: %v", at, got, want, err)
-			}
 		}
 	})
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -14,42 +12,56 @@ import (
 
 // InsertEvent adds an event to the history of a warranty or a token. Events are never changed or
 // deleted.
-func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID) error {
+func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event) error {
 	changes, err := json.Marshal(e.Changes)
 	if err != nil {
 		return err
 	}
-	return t.later(insertEvent, thread, e.ID, e.At, actor, e.Actor, e.Door, e.TokenName, e.Action, e.SubjectID,
-		string(changes)+noted, e.Account)
+	return t.later(insertEvent, thread, e.ID, e.At, e.ActorID, e.Actor, e.AccountID, e.Account, e.Door, e.TokenName,
+		e.Action, e.SubjectID, string(changes))
 }
 
 const insertEvent = `INSERT INTO history
-	(thread_id, id, at, actor_id, actor, door, token_name, action, subject_id, changes, account)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	(thread_id, id, at, actor_id, actor, account_id, account, door, token_name, action, subject_id, changes)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
-// OperatorName is the actor of the operator's events.
-const OperatorName = "Operator"
-
+// OperatorName is the actor of the operator's events, and OwnerName that of an owner whose name the reader does not know.
 const (
-	eventHead    = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.account, `
-	eventColumns = eventHead + `h.changes`
+	OperatorName = "Operator"
+	OwnerName    = "Owner"
 )
 
-// seenEventColumns are eventColumns for the account $1, without the names of documents that it cannot see, and
-// without the reasons of claims from before it owned the warranty.
-var seenEventColumns = eventHead + fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %d, %d, %d)`,
+const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.account, h.changes`
+
+// seenEventColumns are eventColumns for the account $1, without the names of owners and of documents that it cannot
+// see.
+var seenEventColumns = `h.id, h.at, CASE WHEN ` + isUnknownOwner + ` THEN '` + OwnerName + `' ELSE h.actor END, h.door,
+	CASE WHEN ` + isUnknownOwner + ` THEN NULL ELSE h.token_name END, h.action, h.subject_id,
+	CASE WHEN ` + isUnknownOwner + ` THEN NULL ELSE h.account END, ` +
+	fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %d, %d, %d)`,
 	warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted),
 	warranty.EnumNumber(warranty.DocumentRenamed), warranty.EnumNumber(warranty.DocumentReplaced),
 	warranty.EnumNumber(warranty.DocumentVersionErased)) + `
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = h.subject_id)
 		AND (NOT ` + ownsThread + ` OR EXISTS (SELECT 1 FROM documents d
 			WHERE d.id = h.subject_id AND d.owner_id <> $1))
-	THEN '[]' WHEN ` + hasReason + ` AND ` + ownsThread + ` AND ` + passedOn + ` THEN '` + withoutReason + `' || h.changes
-	ELSE h.changes END`
+	THEN '[]' ELSE h.changes END`
 
 // ownsThread tells whether the account $1 owns the warranty of the event h.
 const ownsThread = `EXISTS (SELECT 1 FROM access a
 	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = h.thread_id AND a.roles & 1 <> 0)`
+
+// isUnknownOwner tells whether an owner caused the event h who told the business $1 nothing about themselves: they share
+// name and address by filing a claim. Owners who issued the warranty themselves named the business.
+var isUnknownOwner = fmt.Sprintf(`(h.account_id <> $1 AND NOT `+ownsThread+`
+	AND (EXISTS (SELECT 1 FROM access o WHERE o.user_id = h.account_id AND o.kind = 1 AND o.item_id = h.thread_id
+			AND o.roles & 1 <> 0)
+		OR EXISTS (SELECT 1 FROM history t WHERE t.thread_id = h.thread_id AND t.account_id = h.account_id
+			AND t.action IN (%d, %d)))
+	AND NOT EXISTS (SELECT 1 FROM warranties p WHERE p.id = h.thread_id AND h.account_id IN (p.issuer_id, p.seller_id))
+	AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = h.thread_id
+		AND h.account_id IN (c.owner_id, c.customer_id)))`,
+	warranty.EnumNumber(warranty.TransferAccepted), warranty.EnumNumber(warranty.HandoverWasTaken))
 
 func readEvent(r *engine.Row) (warranty.Event, error) {
 	e := warranty.Event{
@@ -62,21 +74,7 @@ func readEvent(r *engine.Row) (warranty.Event, error) {
 		SubjectID: r.ID(),
 		Account:   r.OptionalText(),
 	}
-	var err error
-	e.Changes, err = readChanges(r.Text())
-	return e, err
-}
-
-// withoutReason is before changes whose status_reason the reader may not see.
-const withoutReason = "!"
-
-func readChanges(text string) (changes []warranty.Change, err error) {
-	text, hidden := strings.CutPrefix(text, withoutReason)
-	err = json.Unmarshal([]byte(text), &changes)
-	if hidden {
-		changes = slices.DeleteFunc(changes, func(c warranty.Change) bool { return c.Field == "status_reason" })
-	}
-	return changes, err
+	return e, json.Unmarshal([]byte(r.Text()), &e.Changes)
 }
 
 // newestRecords bounds the records that the activity is read from, so that it is as fast for a user

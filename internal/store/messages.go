@@ -11,58 +11,20 @@ import (
 )
 
 // Messages are read by those who see the claim, except that an owner does not read what was written before
-// they owned the warranty. Earlier releases wrote no messages: the reasons that they recorded in the history
-// are shown as messages.
+// they owned the warranty.
 
-// passedOn tells whether the warranty of the event h has had another owner since.
-var passedOn = fmt.Sprintf(`EXISTS (SELECT 1 FROM history t WHERE t.thread_id = h.thread_id AND t.id > h.id
-	AND t.action IN (%d, %d))`,
-	warranty.EnumNumber(warranty.TransferAccepted), warranty.EnumNumber(warranty.HandoverWasTaken))
-
-// hasReason tells whether the event h has the reason of a claim's status, as earlier releases recorded it.
-var hasReason = fmt.Sprintf(`h.action = %d AND h.changes LIKE '%%"status_reason"%%'`,
-	warranty.EnumNumber(warranty.ClaimMoved))
-
-// messagesOf selects the messages of the claim $2, on the warranty $3, that the account $1 may read.
-var messagesOf = `(SELECT m.id, m.side, m.name, m.account, m.body, m.created_at,
-		CASE WHEN m.account_id = a.user_id THEN 1 ELSE 0 END AS mine
-	FROM access a JOIN claim_messages m ON m.claim_id = a.item_id
-	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2
-		AND ` + readsMessage + `
-	UNION ALL
-	SELECT h.id, 0, h.actor, h.account, h.changes, h.at, CASE WHEN h.actor_id = a.user_id THEN 1 ELSE 0 END
-	FROM access a JOIN history h ON h.thread_id = $3 AND h.subject_id = $2
-	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 AND ` + hasReason + `
-		AND (a.roles & 1 = 0 OR NOT ` + passedOn + `)) m`
+// messagesOf selects the messages m of the claim $2 that the account $1 may read.
+const messagesOf = `access a JOIN claim_messages m ON m.claim_id = a.item_id
+	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 AND ` + readsMessage
 
 // readsMessage selects the messages m that the access row a of their claim lets an account read.
 const readsMessage = `(a.roles & 1 = 0 OR m.owner_id = a.user_id OR m.account_id = a.user_id)`
 
-func readMessage(r *engine.Row, managedBy warranty.ManagedBy) (warranty.Message, error) {
+func readMessage(r *engine.Row) warranty.Message {
 	m := warranty.Message{ID: r.ID(), Documents: []warranty.MessageDocument{}}
 	m.Author = warranty.Author{Role: enum[warranty.ClaimSide](r), Name: r.Text(), Account: r.OptionalText()}
 	m.Body, m.CreatedAt, m.Mine = r.Text(), r.Time(), r.Int() != 0
-	if m.Author.Role != "" {
-		return m, nil
-	}
-	changes, err := readChanges(m.Body)
-	if err != nil {
-		return m, err
-	}
-	var from, to warranty.ClaimStatus
-	for _, c := range changes {
-		switch c.Field {
-		case "status":
-			from, to = warranty.ClaimStatus(derefText(c.From)), warranty.ClaimStatus(derefText(c.To))
-		case "status_reason":
-			m.Body = derefText(c.To)
-		}
-	}
-	m.Author.Role = warranty.MovedBy(from, to)
-	if managedBy == warranty.ManagedByOwner {
-		m.Author.Role = warranty.OwnerSide
-	}
-	return m, nil
+	return m
 }
 
 // Messages lists the messages of a claim that the user may read, newest first, and returns their total.
@@ -71,19 +33,20 @@ func (s *Store) Messages(
 ) (list []warranty.Message, total int64, err error) {
 	err = s.db.Read(ctx, func(q engine.Querier) error {
 		if err := queryRow(ctx, q, `SELECT count(*) FROM `+messagesOf,
-			func(r *engine.Row) { total = r.Int() }, user, c.ID, c.WarrantyID); err != nil {
+			func(r *engine.Row) { total = r.Int() }, user, c.ID); err != nil {
 			return err
 		}
 		list = nil
 		byID := map[warranty.ID]int{}
-		if err := q.Query(ctx, `SELECT m.id, m.side, m.name, m.account, m.body, m.created_at, m.mine FROM `+messagesOf+`
-			ORDER BY m.id DESC LIMIT $4 OFFSET $5`, func(r *engine.Row) error {
-			m, err := readMessage(r, c.ManagedBy)
+		if err := q.Query(ctx, `SELECT m.id, m.side, m.name, m.account, m.body, m.created_at,
+				CASE WHEN m.account_id = a.user_id THEN 1 ELSE 0 END
+			FROM `+messagesOf+` ORDER BY m.id DESC LIMIT $3 OFFSET $4`, func(r *engine.Row) error {
+			m := readMessage(r)
 			m.ClaimID = c.ID
 			byID[m.ID] = len(list)
 			list = append(list, m)
-			return err
-		}, user, c.ID, c.WarrantyID, p.Limit, p.Offset()); err != nil || len(list) == 0 {
+			return nil
+		}, user, c.ID, p.Limit, p.Offset()); err != nil || len(list) == 0 {
 			return err
 		}
 		return q.Query(ctx, `SELECT d.message_id, d.id, d.file_name, d.content_type, d.size_bytes
@@ -121,16 +84,15 @@ func (s *Store) LastMessages(ctx context.Context, user warranty.ID, list []warra
 				/*sqlite: unhex(value, '-') FROM json_each($2) */)) n
 		JOIN claim_messages l ON l.id = n.last`, func(r *engine.Row) error {
 		i := at[r.ID()]
-		m, err := readMessage(r, list[i].ManagedBy)
-		list[i].LastMessage = m.Excerpt()
-		return err
+		list[i].LastMessage = readMessage(r).Excerpt()
+		return nil
 	}, user, string(param), warranty.MaxExcerpt+1)
 }
 
 // NewMessages counts the messages of a claim after an id that the user may read and that another account wrote.
 func (s *Store) NewMessages(ctx context.Context, user warranty.ID, c warranty.Claim, after warranty.ID) (n int64, err error) {
-	err = queryRow(ctx, s.db, `SELECT count(*) FROM `+messagesOf+` WHERE m.id > $4 AND m.mine = 0`,
-		func(r *engine.Row) { n = r.Int() }, user, c.ID, c.WarrantyID, after)
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM `+messagesOf+` AND m.id > $3 AND m.account_id <> a.user_id`,
+		func(r *engine.Row) { n = r.Int() }, user, c.ID, after)
 	return n, err
 }
 
@@ -236,7 +198,7 @@ func (t *Tx) Unassign(organization, user warranty.ID) error {
 }
 
 // keepConversations makes what was said about the claims of a locked warranty the owner's who leaves it. The
-// reasons of statuses are in the messages or in the history, where businesses still read them.
+// reasons of statuses are in the messages, where businesses still read them.
 func (t *Tx) keepConversations(id, owner warranty.ID) error {
 	for _, sql := range []string{
 		`UPDATE documents SET owner_id = $2 WHERE warranty_id = $1 AND claim_id IS NOT NULL AND owner_id IS NULL`,

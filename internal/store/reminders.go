@@ -61,8 +61,8 @@ func (s *Store) WarrantiesDue(
 	var rows []Due
 	var chosen []warranty.ReminderDays
 	// CROSS JOIN makes SQLite start with the warranties, in the order of their index. Otherwise it
-	// would sort all remaining rows for every page. Owners may have been reminded by an earlier release.
-	err = s.db.Query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, a.user_id, a.roles & 1, `+chosenDays+`
+	// would sort all remaining rows for every page.
+	err = s.db.Query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, a.user_id, `+chosenDays+`
 		FROM warranties w CROSS JOIN access a`+joinChoices+`
 		WHERE (w.end_date, w.id) > ($2, $3) AND w.end_date >= $4 AND w.end_date <= $5
 			AND w.standing = 1 AND w.deleted_at IS NULL AND a.parent_id = w.id AND a.kind = 1
@@ -70,8 +70,6 @@ func (s *Store) WarrantiesDue(
 			AND `+mayBeReminded+`
 			AND NOT EXISTS (SELECT 1 FROM reminded m WHERE m.ends = w.end_date AND m.account_id = a.user_id
 				AND m.warranty_id = w.id AND m.stage <= $7)
-			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = w.id AND m.ends = w.end_date
-				AND m.stage <= $7 AND a.roles & 1 <> 0)
 		ORDER BY w.end_date, w.id LIMIT $8`,
 		func(r *engine.Row) error {
 			d := Due{
@@ -80,7 +78,6 @@ func (s *Store) WarrantiesDue(
 				Reference: warranty.Reference(r.Text()),
 				ends:      r.Int(),
 				Account:   r.ID(),
-				owner:     r.Int() != 0,
 			}
 			d.Ends = warranty.FromEpochDay(d.ends).Time()
 			days, err := warranty.ParseReminderDays(r.Text())
@@ -108,14 +105,10 @@ func (s *Store) WarrantiesDue(
 
 // MarkDue records a reminder, which TakeDue puts into an email. If several workers find the same one, it is
 // recorded once.
-func (t *Tx) MarkDue(d Due, stage int, now time.Time) error {
-	if err := t.later(`INSERT INTO reminded (ends, account_id, warranty_id, stage) VALUES ($1, $2, $3, $4)
+func (t *Tx) MarkDue(d Due, stage int) error {
+	return t.later(`INSERT INTO reminded (ends, account_id, warranty_id, stage) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (ends, account_id, warranty_id) DO UPDATE SET stage = excluded.stage, mailed_at = NULL
-		WHERE reminded.stage > excluded.stage`, d.ends, d.Account, d.Subject, stage); err != nil || !d.owner {
-		return err
-	}
-	return t.later(`INSERT INTO reminders (subject_id, stage, ends, sent_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (subject_id, stage, ends) DO NOTHING`, d.Subject, stage, d.ends, now)
+		WHERE reminded.stage > excluded.stage`, d.ends, d.Account, d.Subject, stage)
 }
 
 // AccountsDue lists some accounts with recorded reminders that are not in an email.
@@ -161,7 +154,7 @@ func (s *Store) TokensExpiring(
 		FROM tokens t
 		WHERE t.id > $1 AND t.client_id IS NULL AND t.revoked_at IS NULL AND t.expires_at > $2 AND t.expires_at <= $3
 			AND `+reminded+`t.user_id AND r.choices & 4 <> 0)
-			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = t.id AND m.stage = $4 AND m.ends = t.expires_at)
+			AND NOT EXISTS (SELECT 1 FROM token_reminders m WHERE m.token_id = t.id AND m.stage = $4 AND m.ends = t.expires_at)
 		ORDER BY t.id LIMIT $5`,
 		func(r *engine.Row) error {
 			d := Due{
@@ -180,8 +173,8 @@ func (s *Store) TokensExpiring(
 // RemindOfToken records a reminder and reports whether it was recorded for the first time. If several workers
 // find the same one, only one of them does.
 func (t *Tx) RemindOfToken(d Due, stage int, now time.Time) (bool, error) {
-	n, err := t.exec(`INSERT INTO reminders (subject_id, stage, ends, sent_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (subject_id, stage, ends) DO NOTHING`,
+	n, err := t.exec(`INSERT INTO token_reminders (token_id, stage, ends, sent_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (token_id, stage, ends) DO NOTHING`,
 		d.Subject, stage, d.ends, now)
 	return n == 1, err
 }

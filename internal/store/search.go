@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,9 +11,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// This file answers what SQL cannot: searches by words, and orders other than newest first. It asks the
-// index of a long list, or reads every entry and lets package find decide, and then reads the records
-// of the page, all in one snapshot.
+// This file answers questions about lists. It asks the index of a long list, and otherwise SQL or, for searches by words
+// and other orders, reads every entry and lets package find decide. The records of the page are read in the same
+// snapshot.
 
 // eachRecord calls each for the records of a list that the question selects, newest first. Of the list's
 // conditions it uses those that narrow it. A list that turns out to be long will be indexed.
@@ -27,7 +26,7 @@ func (s *Store) eachRecord(
 	}
 	where, args := `a.user_id = $1 AND a.kind = $2`, []any{l.user, l.kind}
 	read := int64(0)
-	if l.countable() {
+	if l.isWhole() {
 		defer func() { s.segments.noteLength(l.user, read) }()
 	} else {
 		where += ` AND a.item_id > $3 AND a.item_id <= $4` + l.narrowed.String()
@@ -47,7 +46,7 @@ func (s *Store) eachRecord(
 // acquireScan waits until no other scan of the user's records is under way, unless another index makes
 // the scan short.
 func (s *Store) acquireScan(ctx context.Context, l *list) (release func(), err error) {
-	if !l.countable() && !l.scanned {
+	if !l.isWhole() && !l.scanned {
 		return func() {}, nil
 	}
 	return s.searchGate.acquire(ctx, l.user)
@@ -131,7 +130,7 @@ func searchShort[T any](
 func (s *Store) ask(
 	ctx context.Context, q engine.Querier, l *list, question *find.Question, p warranty.Paging,
 ) (answer find.Answer, err error) {
-	if l.countable() {
+	if l.isWhole() {
 		answered, err := s.useIndex(ctx, q, l.listKey, func(index *segmentList) (err error) {
 			answer, err = index.Ask(question, p.Offset(), p.Limit)
 			return err
@@ -153,35 +152,25 @@ func (s *Store) ask(
 	return answer, err
 }
 
-// plainPage returns a page of a list whose conditions access alone can answer, and its total. question
-// returns the same conditions for the index. It answers until the blocks of a long list are counted, which
-// takes longer for each page but does not wait.
+// plainPage returns a page of a list whose conditions access alone can answer, and its total: from the index of a long
+// list, and by SQL otherwise. question returns the same conditions for the index.
 func plainPage[T any](
 	ctx context.Context, s *Store, l *list, question func() *find.Question, p warranty.Paging, sh *shape[T],
 ) (rows []T, total int64, err error) {
-	if l.quick, err = s.isIndexed(ctx, l.listKey); err != nil {
-		return nil, 0, err
-	}
-	rows, total, err = page(ctx, s, l, sh.columns, leftJoins(sh.joins), p, sh.read)
-	if !errors.Is(err, errUncounted) {
-		return rows, total, err
-	}
-	if found, err := s.withIndex(ctx, l.listKey, func(q engine.Querier, index *segmentList) error {
-		answer, err := index.Ask(question(), p.Offset(), p.Limit)
-		if err != nil {
+	if l.isWhole() {
+		found, err := s.withIndex(ctx, l.listKey, func(q engine.Querier, index *segmentList) error {
+			answer, err := index.Ask(question(), p.Offset(), p.Limit)
+			if err != nil {
+				return err
+			}
+			total = answer.Total
+			rows, err = rowsByID(ctx, q, l.listKey, answer.IDs, sh)
 			return err
+		})
+		if found || err != nil {
+			return rows, total, err
 		}
-		total = answer.Total
-		if l.uncounted == 0 {
-			l.uncounted = index.Size() / int(s.lists.block)
-		}
-		rows, err = rowsByID(ctx, q, l.listKey, answer.IDs, sh)
-		return err
-	}); found || err != nil {
-		s.lists.want(l)
-		return rows, total, err
 	}
-	l.quick = false
 	return page(ctx, s, l, sh.columns, leftJoins(sh.joins), p, sh.read)
 }
 
@@ -212,7 +201,7 @@ func (s *Store) Summary(
 func (s *Store) countRecords(
 	ctx context.Context, q engine.Querier, l *list, question *find.Question, by warranty.SummaryGroup,
 ) (counts *find.Counts, err error) {
-	if l.countable() {
+	if l.isWhole() {
 		answered, err := s.useIndex(ctx, q, l.listKey, func(index *segmentList) (err error) {
 			counts, err = index.Count(question, by)
 			return err
@@ -258,7 +247,7 @@ func rowsByID[T any](
 	ctx context.Context, q engine.Querier, key listKey, ids []warranty.ID, sh *shape[T],
 ) ([]T, error) {
 	if len(ids) == 0 {
-		return nil, nil
+		return []T{}, nil
 	}
 	param, err := json.Marshal(ids)
 	if err != nil {

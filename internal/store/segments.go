@@ -193,8 +193,7 @@ func (s *Store) segmentsOf(ctx context.Context, q engine.Querier, key listKey) (
 	found, sum := false, int64(0)
 	err := q.Query(ctx, `SELECT l.list, l.sum, s.seg, s.version, s.first_id, s.size
 		FROM (SELECT l.list, (SELECT CAST(COALESCE(sum(p.n), 0) AS BIGINT) FROM index_pending p WHERE p.list = l.list) AS sum
-			FROM index_lists l WHERE l.user_id = $1 AND l.kind = $2 AND l.ready_at IS NOT NULL
-				AND (SELECT count(*) `+unnoted+`) = (SELECT count(*) FROM index_older) LIMIT 1) l
+			FROM index_lists l WHERE l.user_id = $1 AND l.kind = $2 AND l.ready_at IS NOT NULL LIMIT 1) l
 		LEFT JOIN index_segments s ON s.list = l.list ORDER BY s.first_id`, func(r *engine.Row) error {
 		found = true
 		l.list, sum = r.Int(), r.Int()

@@ -49,7 +49,7 @@ func fillBench(b *testing.B, s *Store, records int) (users [4]warranty.ID) {
 	for from := 1; from <= records; from += step {
 		to := min(from+step-1, records)
 		write(numbers+`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number,
-				category, folded_category, supplier, seller_name, start_date, end_date, standing, search, version,
+				category, folded_category, supplier, seller_name, start_date, end_date, standing, version,
 				created_at, updated_at)
 			SELECT
 				/*pg: CAST(lpad(to_hex(i * 4096), 12, '0') || '7' || substr(md5(i::text), 1, 19) AS UUID) */
@@ -64,7 +64,7 @@ func fillBench(b *testing.B, s *Store, records int) (users [4]warranty.ID) {
 				CASE WHEN i % 50021 = 7 THEN 'quokka' ELSE 'the' END || ' customer' || CAST(i % 1501 AS TEXT),
 				'SN' || CAST(`+random+` AS TEXT), `+word("Category ", 23)+`, `+word("category ", 23)+`,
 				`+word("Supplier ", 211)+`, `+word("Seller ", 97)+`, 19000 + `+random+` % 1000,
-				20000 + `+random+` % 1800, 1, 'x', 1, 0, 1700000000000000 + `+random+` * 1000
+				20000 + `+random+` % 1800, 1, 1, 0, 1700000000000000 + `+random+` * 1000
 			FROM n`, from, to, users[0])
 	}
 	// PostgreSQL ends a statement after a minute.
@@ -83,9 +83,9 @@ func fillBench(b *testing.B, s *Store, records int) (users [4]warranty.ID) {
 				start_date, 1 + end_date % 8, created_at, updated_at FROM warranties
 			WHERE start_date % $1 = $2 ORDER BY id LIMIT $3`, parts, part, benchChildren/parts)
 		write(`INSERT INTO documents (id, warranty_id, uploader_id, file_name, type, content_type, size_bytes, sha256,
-				storage_key, search, created_at)
+				storage_key, search, created_at, business)
 			SELECT id, id, $1, 'receipt', 1, 'application/pdf', 1, $2, reference, 'receipt' || CAST(start_date % 50 AS TEXT)
-				|| '.pdf' || /*pg: chr(10) */ /*sqlite: char(10) */ || 'receipt', created_at FROM warranties
+				|| '.pdf' || /*pg: chr(10) */ /*sqlite: char(10) */ || 'receipt', created_at, 0 FROM warranties
 			WHERE start_date % $3 = $4 ORDER BY id LIMIT $5`, users[0], []byte("x"), parts, part, benchChildren/parts)
 	}
 	for k, rows := range map[kind]string{

@@ -36,7 +36,7 @@ type indexedList struct {
 // index of lists that became short. It does a bounded amount of work.
 func (s *Store) MaintainSegments(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.noteOlder, s.forgetOlder, s.countLists, s.sweepSegments,
+		s.countLists, s.sweepSegments,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -178,8 +178,7 @@ func (s *Store) countLists(ctx context.Context) error {
 		FROM users u CROSS JOIN (SELECT 1 AS kind UNION ALL SELECT 2 UNION ALL SELECT 3) k
 		LEFT JOIN index_lists l ON l.user_id = u.id AND l.kind = k.kind
 		WHERE u.id IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($1) */
-				/*sqlite: unhex(value, '-') FROM json_each($1) */)
-			AND (k.kind = 1 OR NOT EXISTS (SELECT 1 FROM index_older o WHERE o.at > $3))`, func(r *engine.Row) error {
+				/*sqlite: unhex(value, '-') FROM json_each($1) */)`, func(r *engine.Row) error {
 		key, indexed, count := listKey{r.ID(), kind(r.Int())}, r.Set(), r.Int()
 		if !indexed && count > c.long {
 			long = append(long, key)
@@ -187,7 +186,7 @@ func (s *Store) countLists(ctx context.Context) error {
 			short = append(short, key)
 		}
 		return nil
-	}, string(param), c.long+1, s.Now().Add(-olderPause))
+	}, string(param), c.long+1)
 	if err != nil || len(long)+len(short) == 0 {
 		return err
 	}
@@ -276,17 +275,7 @@ func (s *Store) passFence(ctx context.Context, table string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for wait := minFenceWait; ; wait *= 2 {
-		ok, err := passed(ctx)
-		if ok || err != nil || wait > maxFenceWait {
-			return ok, err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
+	return awaitFence(ctx, passed)
 }
 
 // overtaken runs a statement that changes one row unless another replica was faster.

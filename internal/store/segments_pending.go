@@ -27,6 +27,7 @@ type pendingSet struct {
 	versions []int64 // of the segments
 	sum      int64   // of n
 	changes  []find.Change
+	places   find.Places
 	rows     map[warranty.ID]pendingRow
 }
 
@@ -50,7 +51,7 @@ func (s *Store) readPending(
 		known = s.segments.pendingOf(l.list)
 	}
 	if slices.Equal(known.versions, l.versions) && known.sum == sum {
-		l.pendingSet, l.Pending = known, known.changes
+		l.usePending(known)
 		return nil
 	}
 	next := &pendingSet{versions: l.versions, sum: sum, rows: map[warranty.ID]pendingRow{}}
@@ -76,9 +77,13 @@ func (s *Store) readPending(
 	for _, record := range records {
 		next.changes[next.rows[record.ID].at].Record = record
 	}
-	l.pendingSet, l.Pending = next, next.changes
+	l.usePending(next)
 	s.segments.setPending(l.list, next)
 	return nil
+}
+
+func (l *segmentList) usePending(set *pendingSet) {
+	l.pendingSet, l.Pending, l.Places = set, set.changes, &set.places
 }
 
 // versionOf returns the version of the segment that contains an id, or would.

@@ -464,7 +464,7 @@ func TestACorruptIndexIsReplaced(t *testing.T) {
 		user := s.users[0].ID
 		for _, damage := range []string{
 			`DELETE FROM index_parts`,
-			`DELETE FROM index_parts WHERE part IN (/*pg: '\x6362', '\x6369' */ /*sqlite: x'6362', x'6369' */)`, // as an older release leaves it
+			`DELETE FROM index_parts WHERE part IN (/*pg: '\x6362', '\x6369' */ /*sqlite: x'6362', x'6369' */)`,
 			`UPDATE index_parts SET data = part`,
 			`UPDATE index_segments SET size = size + 300`,
 		} {
@@ -517,91 +517,6 @@ func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
 			}
 			s.compare(t, user, i)
 			s.must(t, s.addWarranty)
-		}
-	})
-}
-
-// TestChangesOfAnOlderReleaseAreFound changes records without noting it, as older releases do.
-func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
-	each(t, func(t *testing.T, st *Store) {
-		st.SegmentLists(6, 5, 0)
-		base := ids.Add(1_000_000)
-		s := &segmentScript{script: &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
-		s.must(t, s.addUser)
-		for range 12 {
-			s.must(t, s.addWarranty)
-			s.must(t, s.fileClaim)
-			s.must(t, s.upload)
-		}
-		user := s.users[0].ID
-		later := time.Duration(0)
-		st.SetClock(func() time.Time { return s.now().Add(later) })
-		maintain := func() {
-			t.Helper()
-			if err := st.MaintainSegments(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		expect := func(step int, kinds ...kind) {
-			t.Helper()
-			want := map[kind]bool{}
-			for _, k := range kinds {
-				want[k] = true
-			}
-			if got := s.compare(t, user, step); !maps.Equal(got, want) {
-				t.Errorf("in step %d, lists %v have an index, want %v", step, got, want)
-			}
-		}
-		maintain()
-		expect(0, kindWarranty, kindClaim, kindDocument)
-		for i, older := range []struct{ sql, changes string }{
-			{`UPDATE warranties SET product_name = 'older' WHERE id = $1`, `[]`},
-			{`DELETE FROM access WHERE parent_id = $1 AND kind = 3`, `[]  `},
-		} {
-			if err := s.write(func(tx *Tx) error {
-				if err := tx.later(older.sql, s.warranties[3]); err != nil {
-					return err
-				}
-				return tx.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
-					VALUES ($1, $2, $3, $4, 'x', 1, 1, $1, $5)`, s.warranties[3], newID(), st.Now(), user, older.changes)
-			}); err != nil {
-				t.Fatal(err)
-			}
-			find := func() int64 {
-				in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: warranty.WarrantyFilter{Q: "older"}}
-				_, total, err := st.Warranties(t.Context(), user, in, s.today())
-				if err != nil {
-					t.Fatal(err)
-				}
-				return total
-			}
-			expect(10*i + 1)
-			// The condition under which the previous release uses its own index, which is outdated.
-			if number(t, st, `SELECT count(*) FROM find_state WHERE (SELECT count(*) FROM history h
-				WHERE length(rtrim(h.changes)) = length(h.changes) AND h.at >= 1794787200000000 AND h.at >= older_from)
-				= (SELECT count(*) FROM find_older)`) != 0 {
-				t.Error("the previous release uses an outdated index")
-			}
-			if find() != 1 {
-				t.Error("an index answered that lacks a change")
-			}
-			maintain()
-			expect(10*i+2, kindWarranty)
-			if find() != 1 {
-				t.Error("the change was not noted")
-			}
-			later += 2 * olderPause
-			maintain()
-			expect(10*i+3, kindWarranty, kindClaim, kindDocument)
-			for range 20 {
-				s.compare(t, user, 10*i+4)
-			}
-		}
-		later += 2 * olderFor
-		maintain()
-		expect(20, kindWarranty, kindClaim, kindDocument)
-		if number(t, st, `SELECT count(*) FROM index_older`) != 0 {
-			t.Error("the events were not forgotten")
 		}
 	})
 }

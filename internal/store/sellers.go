@@ -206,9 +206,6 @@ func (t *Tx) NameSeller(id, account warranty.ID, own bool) error {
 	if err != nil {
 		return err
 	}
-	if err := t.lockLists(id, account); err != nil {
-		return err
-	}
 	if err := t.exactlyOne(`UPDATE warranties SET named_by = $2 WHERE id = $1`, id, account); err != nil {
 		return err
 	}

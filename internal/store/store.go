@@ -14,7 +14,6 @@ import (
 // Store is the database.
 type Store struct {
 	db       *engine.DB
-	lists    *listCache
 	segments *segmentCache
 	// searchGate and endGate serialize the two kinds of full scan per user.
 	searchGate, endGate *scanGate
@@ -42,7 +41,6 @@ func Open(ctx context.Context, database string) (*Store, error) {
 func newStore(db *engine.DB) *Store {
 	return &Store{
 		db:          db,
-		lists:       newListCache(),
 		segments:    newSegmentCache(),
 		searchGate:  newScanGate(),
 		endGate:     newScanGate(),

@@ -23,7 +23,7 @@ func (t *Tx) OfferTransfer(id warranty.ID, code warranty.Hash, expires time.Time
 
 // ownDocument selects the documents d of an owner, which go along with a transfer only if the owner says so. Those of
 // claims never do, and those of businesses always.
-const ownDocument = `d.claim_id IS NULL AND COALESCE(d.business, 0) = 0 AND d.owner_id IS NULL`
+const ownDocument = `d.claim_id IS NULL AND d.business = 0 AND d.owner_id IS NULL`
 
 // OwnDocuments lists the documents of a warranty that its owner can let go along with a transfer, newest first.
 func (s *Store) OwnDocuments(ctx context.Context, owner, id warranty.ID) (list []warranty.Document, err error) {
@@ -165,9 +165,6 @@ func (t *Tx) ownerOf(id warranty.ID) (owner warranty.ID, roles warranty.Roles, e
 // MoveOwner gives a locked warranty to another owner. The former owner keeps other roles: what an issuer
 // hands over is issued, and its promise goes along.
 func (t *Tx) MoveOwner(id, from, to warranty.ID) error {
-	if err := t.lockLists(id, to); err != nil {
-		return err
-	}
 	if err := t.keepConversations(id, from); err != nil {
 		return err
 	}
@@ -192,9 +189,6 @@ func (t *Tx) MoveOwner(id, from, to warranty.ID) error {
 // passOn gives a locked, self-recorded warranty to another owner, who also becomes its issuer. The former
 // owner keeps nothing. The external id was the former issuer's.
 func (t *Tx) passOn(id, from, to warranty.ID) error {
-	if err := t.lockLists(id, to); err != nil {
-		return err
-	}
 	if err := t.keepConversations(id, from); err != nil {
 		return err
 	}

@@ -62,12 +62,6 @@ func (s *Store) TrashedExternalID(
 // toTrash notes the roles on a locked warranty of the accounts that which selects with $2, before they lose
 // them.
 func (t *Tx) toTrash(id, arg warranty.ID, which string, now time.Time) error {
-	// Whether the uploader is a business is known only while it has access.
-	if err := t.later(`UPDATE documents SET business = CASE WHEN EXISTS (SELECT 1 FROM access a WHERE a.kind = 1
-			AND a.user_id = documents.uploader_id AND a.item_id = documents.warranty_id AND a.roles & 1 = 0) THEN 1 ELSE 0 END
-		WHERE warranty_id = $1 AND business IS NULL`, id); err != nil {
-		return err
-	}
 	return t.later(`INSERT INTO trash (warranty_id, account_id, roles, deleted_at)
 		SELECT a.item_id, a.user_id, a.roles, CAST($3 AS BIGINT) FROM access a
 		WHERE a.parent_id = $1 AND a.kind = 1 AND `+which+`
@@ -133,13 +127,6 @@ func (t *Tx) undelete(id, owner warranty.ID, now time.Time) error {
 		}, id, owner); err != nil {
 		return err
 	}
-	if t.store.db.Concurrent() { // see lockLists
-		if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch)
-			SELECT x.account_id, k.kind, 0 FROM trash x CROSS JOIN (VALUES (1), (2), (3)) k (kind) WHERE x.warranty_id = $1
-			ORDER BY k.kind, x.account_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch`, id); err != nil {
-			return err
-		}
-	}
 	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = NULL, version = version + 1, updated_at = $2
 		WHERE id = $1 AND deleted_at IS NOT NULL`, id, now); err != nil {
 		return err
@@ -193,44 +180,22 @@ func (t *Tx) LeaveTrash(account, id warranty.ID, now time.Time) error {
 }
 
 // TrashedUntil lists some deleted warranties, oldest first, whose time in the trash has ended: those deleted by a
-// time. They include what an older release deleted, whose documents are gone but not the content.
+// time.
 func (s *Store) TrashedUntil(ctx context.Context, by time.Time, limit int) (ids []warranty.ID, err error) {
-	seen := map[warranty.ID]bool{}
-	for _, sql := range []string{
-		`SELECT warranty_id FROM trash WHERE deleted_at <= $1 ORDER BY deleted_at, warranty_id LIMIT $2`,
-		`SELECT id FROM warranties WHERE deleted_at <= $1 AND deleted_at IS NOT NULL AND product_name <> ''
-			ORDER BY deleted_at, id LIMIT $2`,
-	} {
-		if err := s.db.Query(ctx, sql, func(r *engine.Row) error {
-			if id := r.ID(); !seen[id] {
-				seen[id], ids = true, append(ids, id)
-			}
-			return nil
-		}, by, limit); err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
+	err = s.db.Query(ctx, `SELECT DISTINCT warranty_id FROM (
+			SELECT warranty_id FROM trash WHERE deleted_at <= $1 ORDER BY deleted_at, warranty_id LIMIT $2) x`,
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, by, limit)
+	return ids, err
 }
 
 // EmptyTrash erases a warranty that was deleted by a time and was not restored. If its owner removed it from
 // their account, it deletes what only the owner could see.
 func (t *Tx) EmptyTrash(id warranty.ID, by, now time.Time) error {
 	row, _, err := t.lockTrashRow(id, `x.deleted_at <= $2`, by)
-	if err != nil {
+	if err != nil || row.id.IsZero() { // it was restored, or another process erased it
 		return err
 	}
-	if !row.id.IsZero() {
-		return t.endTrash(row, now)
-	}
-	// It was restored, another process erased it, or an older release deleted it.
-	older := false
-	if err := t.tx.Query(t.ctx, `SELECT 1 FROM warranties WHERE id = $1 AND deleted_at <= $2 AND product_name <> ''
-			AND NOT EXISTS (SELECT 1 FROM trash x WHERE x.warranty_id = $1)`,
-		func(*engine.Row) error { older = true; return nil }, id, by); err != nil || !older {
-		return err
-	}
-	return t.eraseDeleted(id, now)
+	return t.endTrash(row, now)
 }
 
 // lockTrashRow locks a warranty and returns its place in the trash that which selects with $2, the owner's if

@@ -105,10 +105,7 @@ func (t *Tx) RenameDocument(d warranty.Document) error {
 
 // documentChanged notes a change of a document for lists and indexes.
 func (t *Tx) documentChanged(d warranty.Document) error {
-	if err := t.noteChild(d.ID, d.WarrantyID); err != nil {
-		return err
-	}
-	return t.childChanged(kindDocument, d.ID, d.WarrantyID)
+	return t.noteChild(d.ID, d.WarrantyID)
 }
 
 func sumOf(d warranty.Document) ([]byte, error) { return hex.DecodeString(d.SHA256) }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"warranty.example/svc/internal/find"
@@ -39,7 +38,6 @@ var warranties = newTable("warranties",
 	dateColumn("end_date", func(w *warranty.Warranty) *warranty.Date { return &w.EndDate }).in(endIndex),
 	plainColumn("standing", enum[warranty.Status],
 		func(w *warranty.Warranty) *warranty.Status { return &w.Standing }).in(standingIndex),
-	derivedColumn("search", searchText),
 	plainColumn("version", (*engine.Row).Int, func(w *warranty.Warranty) *int64 { return &w.Version }),
 	timeColumn("created_at", func(w *warranty.Warranty) *time.Time { return &w.CreatedAt }).once(),
 	timeColumn("updated_at", func(w *warranty.Warranty) *time.Time { return &w.UpdatedAt }),
@@ -317,7 +315,7 @@ func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	if err := t.noteWarranty(w.ID); err != nil {
 		return err
 	}
-	return t.syncAccess(before, w)
+	return t.syncAccess(w)
 }
 
 // DeleteWarranty moves a locked warranty to the trash. Its codes take nothing while it is there.
@@ -351,19 +349,10 @@ func (t *Tx) RemoveFromOwner(owner warranty.ID, w warranty.Warranty, now time.Ti
 
 // deleteOwnDocuments deletes the documents of a locked warranty that its owner uploaded for themselves.
 func (t *Tx) deleteOwnDocuments(owner, id warranty.ID, now time.Time) error {
-	const own = `uploader_id = $3 AND claim_id IS NULL AND COALESCE(business, 0) = 0`
+	const own = `uploader_id = $3 AND claim_id IS NULL AND business = 0`
 	if err := t.noteDeleted(now, `warranty_id = $2 AND `+own, id, owner); err != nil {
 		return err
 	}
 	return t.later(`DELETE FROM documents
-		WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND COALESCE(business, 0) = 0`, id, owner)
-}
-
-// searchText returns the text that the previous release searches, one field per line.
-func searchText(w *warranty.Warranty) string {
-	parts := []string{w.ProductName, string(w.ReferenceNumber), strings.ReplaceAll(string(w.ReferenceNumber), "-", "")}
-	if w.SerialNumber != nil {
-		parts = append(parts, *w.SerialNumber)
-	}
-	return warranty.Fold(strings.Join(parts, "\n"))
+		WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND business = 0`, id, owner)
 }

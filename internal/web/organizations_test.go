@@ -131,7 +131,7 @@ func TestWebFormBelongsToItsAccount(t *testing.T) {
 	sent := []string{"product_name", `Kettle "<b>"`, "start_date", "2026-01-02", "end_date", "2028-01-01", "description", "two\r\nlines"}
 
 	var other page
-	for what, account := range map[string][]string{"a form": {"account", nora.ID}, "a form of an earlier release": nil} {
+	for what, account := range map[string][]string{"a form": {"account", nora.ID}, "a form without its account": nil} {
 		w.Unchanged(t, what, func() { other = b.Post("/warranties", append(account, sent...)...) })
 		other.Says(t, what, http.StatusPreconditionFailed, append(text, "Switch back and save")...)
 	}

@@ -14,9 +14,7 @@ type dialect struct {
 	number bool
 	// types replaces column types that have another name.
 	types *strings.Replacer
-	// beforeMigration is executed before each migration, in its transaction.
-	beforeMigration string
-	cache           sync.Map // SQL as written -> SQL as sent
+	cache sync.Map // SQL as written -> SQL as sent
 }
 
 var (
@@ -26,9 +24,7 @@ var (
 )
 
 func postgresDialect() *dialect {
-	return &dialect{mine: pgComment, other: sqliteComment, types: strings.NewReplacer(),
-		// Everyone else waits behind a migration that waits for a table, so it gives up soon and tries again.
-		beforeMigration: "SET LOCAL lock_timeout = '1s';\n"}
+	return &dialect{mine: pgComment, other: sqliteComment, types: strings.NewReplacer()}
 }
 
 func sqliteDialect() *dialect {

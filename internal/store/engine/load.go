@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/ncruces/go-sqlite3"
-	"github.com/pressly/goose/v3/database"
 )
 
 // Loader fills a new database.
@@ -174,10 +171,6 @@ func loadSQLite(
 			return conn.Later(ctx, sql, args...)
 		},
 	}
-	restore, err := conn.dropTriggers(ctx)
-	if err != nil {
-		return err
-	}
 	for _, t := range list {
 		if err := conn.Conn.Exec(`DELETE FROM ` + t.Name); err != nil { // rows made by migrations
 			return err
@@ -186,7 +179,7 @@ func loadSQLite(
 	if err := fill(l); err != nil {
 		return err
 	}
-	return conn.Conn.Exec(restore + `COMMIT`)
+	return conn.Conn.Exec(`COMMIT`)
 }
 
 func byName(list []Table) map[string]Table {
@@ -195,20 +188,6 @@ func byName(list []Table) map[string]Table {
 		m[t.Name] = t
 	}
 	return m
-}
-
-// dropTriggers drops all triggers and returns the statements that create them again.
-func (c *sqliteConn) dropTriggers(ctx context.Context) (restore string, err error) {
-	drop := ""
-	err = c.Query(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'trigger'`, func(r *Row) error {
-		drop += `DROP TRIGGER ` + r.Text() + `;`
-		restore += r.Text() + `;`
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
-	return restore, c.Conn.Exec(drop)
 }
 
 func (c *sqliteConn) insertRows(
@@ -240,17 +219,12 @@ func createPostgres(
 	if err != nil {
 		return fmt.Errorf("the PostgreSQL URL %w", err)
 	}
-	db := stdlib.OpenDB(*config.ConnConfig)
-	defer func() { err = errors.Join(err, db.Close()) }()
-	conn, err := db.Conn(ctx)
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }() // rolls an open transaction back
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }() // rolls an open transaction back
 	p := &postgresLoad{conn: conn, dialect: postgresDialect(), encode: c.Encode}
-	if p.versions, err = database.NewStore(database.DialectPostgres, "goose_db_version"); err != nil {
-		return err
-	}
 	if err := p.checkEmpty(ctx); err != nil {
 		return err
 	}
@@ -261,40 +235,47 @@ func createPostgres(
 		p.abandon(ctx)
 		return err
 	}
-	_, err = conn.ExecContext(ctx, `COMMIT`)
+	return p.script(ctx, `COMMIT`)
+}
+
+// postgresLoad uses one connection: to migrate, or to create a PostgreSQL database in one transaction.
+type postgresLoad struct {
+	conn    *pgx.Conn
+	dialect *dialect
+	encode  encoder
+	types   map[string]map[string]bool // columns of type UUID, by table
+}
+
+// script runs statements without parameters.
+func (p *postgresLoad) script(ctx context.Context, statements string) error {
+	_, err := p.conn.Exec(ctx, statements)
 	return err
 }
 
-// postgresLoad creates a PostgreSQL database in one transaction.
-type postgresLoad struct {
-	conn     *sql.Conn
-	dialect  *dialect
-	encode   encoder
-	versions database.Store
-	types    map[string]map[string]bool // columns of type UUID, by table
+func (p *postgresLoad) migrator(files fs.FS) *migrator {
+	return &migrator{Querier: p, dialect: p.dialect, exec: p.script, files: files}
 }
 
 func (p *postgresLoad) run(ctx context.Context, c Config, version int64, fill func(*Loader) error) error {
-	if _, err := p.conn.ExecContext(ctx, `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+	if err := p.script(ctx, `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
 		SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
 		return err
 	}
-	if err := lockUnfinished(ctx, p.conn.ExecContext); err != nil {
+	if err := p.lockUnfinished(ctx); err != nil {
 		return err
 	}
 	if err := p.checkEmpty(ctx); err != nil {
 		return err
 	}
-	if _, err := p.conn.ExecContext(ctx, `SET LOCAL lock_timeout = 0`); err != nil {
+	if err := p.script(ctx, `SET LOCAL lock_timeout = 0; `+createVersions); err != nil {
 		return err
 	}
-	if err := p.versions.CreateVersionTable(ctx, p.conn); err != nil {
+	steps, err := versionsOf(c.Migrations)
+	if err != nil {
 		return err
 	}
-	if err := p.versions.Insert(ctx, p.conn, database.InsertRequest{Version: 0}); err != nil {
-		return err
-	}
-	if err := p.migrate(ctx, c.Migrations, 0, version); err != nil {
+	m := p.migrator(c.Migrations)
+	if err := m.apply(ctx, steps, 0, version); err != nil {
 		return err
 	}
 	list, err := tables(ctx, p)
@@ -302,11 +283,8 @@ func (p *postgresLoad) run(ctx context.Context, c Config, version int64, fill fu
 		return err
 	}
 	for _, t := range list {
-		name := pgx.Identifier{t.Name}.Sanitize()
-		for _, statement := range []string{`TRUNCATE ` + name, `ALTER TABLE ` + name + ` DISABLE TRIGGER USER`} {
-			if _, err := p.conn.ExecContext(ctx, statement); err != nil {
-				return err
-			}
+		if err := p.script(ctx, `TRUNCATE `+pgx.Identifier{t.Name}.Sanitize()); err != nil {
+			return err
 		}
 	}
 	if err := p.readTypes(ctx); err != nil {
@@ -316,27 +294,16 @@ func (p *postgresLoad) run(ctx context.Context, c Config, version int64, fill fu
 	if err := fill(l); err != nil {
 		return err
 	}
-	for _, t := range list {
-		enable := fmt.Sprintf(`ALTER TABLE %s ENABLE TRIGGER USER`, pgx.Identifier{t.Name}.Sanitize())
-		if _, err := p.conn.ExecContext(ctx, enable); err != nil {
-			return err
-		}
-	}
-	latest, err := c.LatestVersion()
-	if err != nil {
-		return err
-	}
-	if err := p.migrate(ctx, c.Migrations, version, latest); err != nil {
+	if err := m.apply(ctx, steps, version, steps[len(steps)-1].version); err != nil {
 		return err
 	}
 	// Without statistics, PostgreSQL would read whole tables until autovacuum has been there.
 	for _, t := range list {
-		if _, err := p.conn.ExecContext(ctx, `ANALYZE `+pgx.Identifier{t.Name}.Sanitize()); err != nil {
+		if err := p.script(ctx, `ANALYZE `+pgx.Identifier{t.Name}.Sanitize()); err != nil {
 			return err
 		}
 	}
-	_, err = p.conn.ExecContext(ctx, `DROP TABLE `+unfinishedTable)
-	return err
+	return p.script(ctx, `DROP TABLE `+unfinishedTable)
 }
 
 // checkEmpty rejects a database that has tables.
@@ -348,53 +315,19 @@ func (p *postgresLoad) checkEmpty(ctx context.Context) error {
 	return err
 }
 
-// migrate applies the migrations after one version up to another.
-func (p *postgresLoad) migrate(ctx context.Context, files fs.FS, after, to int64) error {
-	steps, err := versionsOf(files)
+// Query implements Querier.
+func (p *postgresLoad) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
+	// An extended query, which returns binary values.
+	rows, err := p.conn.Query(ctx, p.dialect.sql(sql), append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 	if err != nil {
 		return err
 	}
-	for _, step := range steps {
-		if step.version <= after || step.version > to {
-			continue
-		}
-		text, err := fs.ReadFile(files, step.name)
-		if err != nil {
-			return err
-		}
-		up, _, _ := strings.Cut(p.dialect.translate(string(text)), "-- +goose Down")
-		if _, err := p.conn.ExecContext(ctx, up); err != nil {
-			return fmt.Errorf("migration %d: %w", step.version, err)
-		}
-		if err := p.versions.Insert(ctx, p.conn, database.InsertRequest{Version: step.version}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pgx calls fn with the connection.
-func (p *postgresLoad) pgx(fn func(*pgx.Conn) error) error {
-	return p.conn.Raw(func(raw any) error { return fn(raw.(*stdlib.Conn).Conn()) })
-}
-
-// Query implements Querier.
-func (p *postgresLoad) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
-	return p.pgx(func(conn *pgx.Conn) error {
-		// An extended query, which returns binary values.
-		rows, err := conn.Query(ctx, p.dialect.sql(sql), append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
-		if err != nil {
-			return err
-		}
-		return eachRow(rows, each)
-	})
+	return eachRow(rows, each)
 }
 
 func (p *postgresLoad) exec(ctx context.Context, sql string, args ...any) error {
-	return p.pgx(func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, p.dialect.sql(sql), (&postgresBackend{encode: p.encode}).args(args)...)
-		return err
-	})
+	_, err := p.conn.Exec(ctx, p.dialect.sql(sql), (&postgresBackend{encode: p.encode}).args(args)...)
+	return err
 }
 
 // readTypes finds the columns of type UUID.
@@ -419,24 +352,22 @@ func (p *postgresLoad) insertRows(
 	for i, column := range columns {
 		names[i], ids[i] = column.Name, p.types[table][column.Name]
 	}
-	return p.pgx(func(conn *pgx.Conn) error {
-		_, err := conn.CopyFrom(ctx, pgx.Identifier{table}, names, pgx.CopyFromFunc(func() ([]any, error) {
-			row, err := next()
-			if err != nil || row == nil {
-				return nil, err
+	_, err := p.conn.CopyFrom(ctx, pgx.Identifier{table}, names, pgx.CopyFromFunc(func() ([]any, error) {
+		row, err := next()
+		if err != nil || row == nil {
+			return nil, err
+		}
+		for i, value := range row {
+			id, isBytes := value.([]byte)
+			if !ids[i] || !isBytes {
+				continue
 			}
-			for i, value := range row {
-				id, isBytes := value.([]byte)
-				if !ids[i] || !isBytes {
-					continue
-				}
-				if len(id) != 16 {
-					return nil, fmt.Errorf("the column %s has an id of %d bytes", names[i], len(id))
-				}
-				row[i] = pgtype.UUID{Bytes: [16]byte(id), Valid: true}
+			if len(id) != 16 {
+				return nil, fmt.Errorf("the column %s has an id of %d bytes", names[i], len(id))
 			}
-			return row, nil
-		}))
-		return err
-	})
+			row[i] = pgtype.UUID{Bytes: [16]byte(id), Valid: true}
+		}
+		return row, nil
+	}))
+	return err
 }

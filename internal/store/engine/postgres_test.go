@@ -321,7 +321,7 @@ func TestACreatedDatabaseHasStatistics(t *testing.T) {
 		t.Fatal(err)
 	}
 	const never = `SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
-		AND reltuples < 0 AND NOT starts_with(relname::text, 'goose_')`
+		AND reltuples < 0 AND relname <> 'schema_versions'`
 	if n := number(t, open(t, database), never); n != 0 {
 		t.Errorf("%d tables were never analyzed", n)
 	}

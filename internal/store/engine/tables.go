@@ -48,10 +48,8 @@ const tablesQuery = `
 		WHERE c.relkind = 'r' AND c.relnamespace = to_regnamespace(current_schema())
 		ORDER BY c.relname COLLATE "C", a.attnum */`
 
-// isBookkeeping reports whether a table belongs to goose.
-func isBookkeeping(table string) bool {
-	return strings.HasPrefix(table, "goose_") || table == unfinishedTable
-}
+// isBookkeeping reports whether a table has no data of the service.
+func isBookkeeping(table string) bool { return table == versionsTable || table == unfinishedTable }
 
 // tables lists the tables with data of the service, by name.
 func tables(ctx context.Context, q Querier) ([]Table, error) {
@@ -126,7 +124,7 @@ func (db *DB) Snapshot(ctx context.Context, fn func(*Snapshot) error) error {
 func (db *DB) SchemaVersion(ctx context.Context) (int64, error) { return schemaVersion(ctx, db) }
 
 func schemaVersion(ctx context.Context, q Querier) (version int64, err error) {
-	err = q.Query(ctx, `SELECT CAST(max(version_id) AS BIGINT) FROM goose_db_version WHERE is_applied`,
+	err = q.Query(ctx, `SELECT COALESCE(max(version), 0) FROM `+versionsTable,
 		func(r *Row) error { version = r.Int(); return nil })
 	return version, err
 }

@@ -2,12 +2,11 @@ package engine
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5"
 )
 
 // ErrUnfinished refuses a PostgreSQL database into which a restore was started and not finished.
@@ -42,36 +41,34 @@ func Unfinished(ctx context.Context, url string) (attempt string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("the PostgreSQL URL %w", err)
 	}
-	db := stdlib.OpenDB(*config.ConnConfig)
-	defer func() { err = errors.Join(err, db.Close()) }()
-	tx, err := db.BeginTx(ctx, nil)
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = tx.Rollback() }() // it has only read
-	count := 0
-	if err := tx.QueryRowContext(ctx, hasUnfinished).Scan(&count); err != nil || count == 0 {
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }() // the transaction has only read
+	p := &postgresLoad{conn: conn, dialect: postgresDialect()}
+	if err := p.script(ctx, `BEGIN`); err != nil {
 		return "", err
 	}
-	if err := lockUnfinished(ctx, tx.ExecContext); err != nil {
+	var count int64
+	err = p.Query(ctx, hasUnfinished, func(r *Row) error { count = r.Int(); return nil })
+	if err != nil || count == 0 {
+		return "", err
+	}
+	if err := p.lockUnfinished(ctx); err != nil {
 		if sqlState(err) == "42P01" { // it has just been finished
 			err = nil
 		}
 		return "", err
 	}
-	err = tx.QueryRowContext(ctx, `SELECT attempt FROM `+unfinishedTable).Scan(&attempt)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+	err = p.Query(ctx, `SELECT attempt FROM `+unfinishedTable, func(r *Row) error { attempt = r.Text(); return nil })
 	return attempt, err
 }
 
 // lockUnfinished locks the marker in a transaction. It can still be read.
-func lockUnfinished(ctx context.Context, exec func(context.Context, string, ...any) (sql.Result, error)) error {
-	_, err := exec(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, unfinishedPatience.Milliseconds()))
-	if err == nil {
-		_, err = exec(ctx, `LOCK TABLE `+unfinishedTable+` IN SHARE ROW EXCLUSIVE MODE`)
-	}
+func (p *postgresLoad) lockUnfinished(ctx context.Context) error {
+	err := p.script(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d; LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE`,
+		unfinishedPatience.Milliseconds(), unfinishedTable))
 	if sqlState(err) == "55P03" {
 		return errors.New("another restore or copy into this database is running")
 	}
@@ -80,22 +77,19 @@ func lockUnfinished(ctx context.Context, exec func(context.Context, string, ...a
 
 // begin marks the database before anything is loaded.
 func (p *postgresLoad) begin(ctx context.Context, attempt string) error {
-	if _, err := p.conn.ExecContext(ctx, `BEGIN`); err != nil {
-		return err
+	err := p.script(ctx, `BEGIN; CREATE TABLE IF NOT EXISTS `+unfinishedTable+` (attempt TEXT NOT NULL)`)
+	if err == nil {
+		err = p.lockUnfinished(ctx)
 	}
-	if _, err := p.conn.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+unfinishedTable+` (attempt TEXT NOT NULL)`); err != nil {
-		return err
+	if err == nil {
+		err = p.script(ctx, `DELETE FROM `+unfinishedTable)
 	}
-	if err := lockUnfinished(ctx, p.conn.ExecContext); err != nil {
-		return err
+	if err == nil {
+		err = p.exec(ctx, `INSERT INTO `+unfinishedTable+` (attempt) VALUES ($1)`, attempt)
 	}
-	if _, err := p.conn.ExecContext(ctx, `DELETE FROM `+unfinishedTable); err != nil {
-		return err
+	if err == nil {
+		err = p.script(ctx, `COMMIT`)
 	}
-	if _, err := p.conn.ExecContext(ctx, `INSERT INTO `+unfinishedTable+` (attempt) VALUES ($1)`, attempt); err != nil {
-		return err
-	}
-	_, err := p.conn.ExecContext(ctx, `COMMIT`)
 	return err
 }
 
@@ -103,8 +97,7 @@ func (p *postgresLoad) begin(ctx context.Context, attempt string) error {
 func (p *postgresLoad) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_, err := p.conn.ExecContext(ctx, `ROLLBACK`)
-	if err == nil {
-		_, _ = p.conn.ExecContext(ctx, `DROP TABLE IF EXISTS `+unfinishedTable) // or the next attempt drops it
+	if p.script(ctx, `ROLLBACK`) == nil {
+		_ = p.script(ctx, `DROP TABLE IF EXISTS `+unfinishedTable) // or the next attempt drops it
 	}
 }

@@ -5,201 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
-// TestBlocksAgreeWithCounting runs random scripts in two processes that count in tiny blocks. After
-// each step it compares a random page of a random list with a third process that always counts
-// everything.
-func TestBlocksAgreeWithCounting(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, database string) {
-		processes := []*Store{open(t, database), open(t, database)}
-		counting := open(t, database)
-		counting.BlockLists(1<<40, time.Hour)
-		shift := time.Duration(0)
-		for _, p := range processes {
-			p.BlockLists(2, time.Hour)
-			p.lists.slots = 3
-			p.SetClock(func() time.Time { return time.Now().Add(shift) })
-		}
-		processes[0].lists.rare = 2
-		counted, rare := 0, 0
-		rapid.Check(t, func(t *rapid.T) {
-			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-			first := ids.Add(1_000_000)
-			s := &script{random: random, base: first, last: first}
-			s.made = func() time.Time {
-				// Most ids are new, some are a little older, and some are late.
-				minutes := []int{0, 0, 0, 10, 20, 70, 200}[random.IntN(7)]
-				return processes[0].Now().Add(-time.Duration(minutes) * time.Minute)
-			}
-			steps := []func() (any, error){
-				s.change, s.change, s.remove, s.transfer, s.transfer, s.fileClaim, s.fileClaim, s.moveClaim, s.moveClaim,
-				s.upload, s.upload, s.listDocuments, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty,
-			}
-			for i := range rapid.IntRange(25, 50).Draw(t, "steps") {
-				s.Store = processes[random.IntN(2)]
-				switch {
-				case i < 3:
-					s.told(s.addUser())
-				case i < 20:
-					s.told(s.addWarranty())
-				case random.IntN(6) == 0:
-					shift += 25 * time.Minute // young entries settle
-				default:
-					s.told(steps[random.IntN(len(steps))]())
-				}
-				for range 2 {
-					s.Store = processes[random.IntN(2)]
-					if diff := cmp.Diff(s.look(counting)); diff != "" {
-						t.Fatalf("after step %d, full count (-) and blocks (+) differ:\n%s", i, diff)
-					}
-				}
-			}
-			for _, p := range processes {
-				counted += p.lists.size
-			}
-			for _, entry := range processes[0].lists.entries {
-				for _, b := range entry.current.Load().filters {
-					rare += len(b.rare)
-				}
-			}
-		})
-		if counted == 0 || rare == 0 {
-			t.Errorf("cached %d blocks and %d rare entries, want some of both", counted, rare)
-		}
-	})
-}
-
-// look reads the same page from two stores.
-func (s *script) look(other *Store) (theirs, ours string) {
-	if len(s.users) == 0 {
-		return "", ""
-	}
-	ctx, user := context.Background(), s.users[s.random.IntN(len(s.users))].ID
-	question, status := s.question(), warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9))
-	p := warranty.Paging{Page: 1 + s.random.IntN(6), Limit: 1 + s.random.IntN(5)}
-	question.Paging, question.Q = p, ""
-	if s.random.IntN(2) == 0 {
-		question.Category, question.ExpiringWithinDays = "", nil
-	}
-	if s.random.IntN(2) == 0 {
-		question.Status, status = "", ""
-	}
-	if s.random.IntN(2) == 0 {
-		question.Role = ""
-	}
-	kind := s.random.IntN(4)
-	ask := func(st *Store) string {
-		switch kind {
-		case 0:
-			list, total, err := st.Claims(ctx, user, warranty.ListClaims{Paging: p, Status: status}, nil)
-			return s.told([]any{list, total}, err)
-		case 1:
-			list, total, err := st.Documents(ctx, user, warranty.ListDocuments{Paging: p})
-			return s.told([]any{list, total}, err)
-		default:
-			list, total, err := st.Warranties(ctx, user, question, s.today())
-			return s.told([]any{list, total}, err)
-		}
-	}
-	return ask(other), ask(s.Store)
-}
-
-// TestEvictedListsAreCountedAgain reads more long lists than the cache holds.
-func TestEvictedListsAreCountedAgain(t *testing.T) {
-	each(t, func(t *testing.T, st *Store) {
-		st.BlockLists(2, time.Hour)
-		st.lists.maxSize = 30
-		first := ids.Add(1_000_000)
-		s := &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: first, last: first, sure: true}
-		for range 6 {
-			s.must(t, s.addUser)
-		}
-		for range 90 {
-			s.must(t, s.addWarranty)
-		}
-		for round := range 4 {
-			for _, u := range s.users {
-				want := number(t, st, `SELECT count(*) FROM access WHERE user_id = $1`, u.ID)
-				in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}}
-				_, total, err := st.Warranties(context.Background(), u.ID, in, s.today())
-				if err != nil || total != want {
-					t.Fatalf("round %d: total %d, want %d, %v", round, total, want, err)
-				}
-			}
-			size := 0
-			for _, entry := range st.lists.entries {
-				size += entry.current.Load().size()
-			}
-			if size != st.lists.size || size > 30 || size == 0 {
-				t.Fatalf("round %d: size is %d, recorded as %d", round, size, st.lists.size)
-			}
-		}
-	})
-}
-
-// TestRareEntriesAreRemembered changes which of many records are void and checks that the few are
-// cached.
-func TestRareEntriesAreRemembered(t *testing.T) {
-	each(t, func(t *testing.T, st *Store) {
-		ctx := context.Background()
-		st.BlockLists(4, time.Hour)
-		st.lists.rare = 8
-		first := ids.Add(1_000_000)
-		s := &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: first, last: first, sure: true}
-		s.must(t, s.addUser)
-		for range 80 {
-			s.must(t, s.addWarranty)
-		}
-		user, void := s.users[0].ID, map[int]bool{}
-		for round, turned := range []int{4, 30, 31, 79, 30, 50, 4, 3, 31, 79, 50, 3} {
-			void[turned] = !void[turned]
-			err := st.Write(ctx, func(tx *Tx) error {
-				w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: s.warranties[turned]})
-				if err != nil {
-					return err
-				}
-				changed := w
-				changed.Version, changed.Standing = w.Version+1, warranty.Active
-				if void[turned] {
-					changed.Standing = warranty.Void
-				}
-				return tx.UpdateWarranty(w, changed)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want, got []warranty.ID
-			for i, id := range s.warranties {
-				if void[i] {
-					want = append(want, id)
-				}
-			}
-			in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}, WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Void}}
-			if _, _, err := st.Warranties(ctx, user, in, s.today()); err != nil {
-				t.Fatal(err)
-			}
-			for _, b := range st.lists.entry(listKey{user, kindWarranty}).current.Load().filters {
-				got = append(got, b.rare...)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("round %d, void (-) and cached (+):\n%s", round, diff)
-			}
-		}
-	})
-}
-
-// TestEveryChangeIsTold makes every kind of change to long lists in one process and checks that
-// another process, which had counted them, sees it.
+// TestEveryChangeIsTold makes every kind of change to long lists in one process and checks that another process, which
+// remembers what its index answered, sees it.
 func TestEveryChangeIsTold(t *testing.T) {
 	changes := map[string]func(t testing.TB, s *script){
 		"a status":       func(t testing.TB, s *script) { s.must(t, s.change) },
@@ -221,7 +40,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 			s.made = func() time.Time { return s.Now().Add(-10 * time.Minute) }
 			s.must(t, s.addWarranty)
 		},
-		"more changes than slots": func(t testing.TB, s *script) {
+		"many changes": func(t testing.TB, s *script) {
 			for range 5 {
 				s.must(t, s.change)
 			}
@@ -229,11 +48,8 @@ func TestEveryChangeIsTold(t *testing.T) {
 	}
 	eachDatabase(t, func(t *testing.T, database string) {
 		ours, theirs, counting := open(t, database), open(t, database), open(t, database)
-		counting.BlockLists(1<<40, time.Hour)
 		for _, p := range []*Store{ours, theirs} {
-			p.BlockLists(2, time.Hour)
-			p.lists.slots = 3
-			p.lists.rare = 3 // one status is rare, all of them are not
+			p.SegmentLists(2, 5, 2)
 		}
 		for name, change := range changes {
 			t.Run(name, func(t *testing.T) {
@@ -254,6 +70,16 @@ func TestEveryChangeIsTold(t *testing.T) {
 					s.must(t, s.fileClaim)
 					s.must(t, s.upload)
 				}
+				s.lookAtAll(t) // and note which lists are long
+				testenv.Wait(t, "an index", func() bool {
+					if err := theirs.MaintainSegments(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					return slices.ContainsFunc(s.users, func(u warranty.User) bool {
+						indexed, err := theirs.isIndexed(t.Context(), listKey{u.ID, kindWarranty})
+						return err == nil && indexed
+					})
+				})
 				s.lookAtAll(t)
 				change(t, s)
 				s.lookAtAll(t)
@@ -299,7 +125,7 @@ func (s *script) lookAtAll(t testing.TB) {
 				answers[i] = append(answers[i], s.told([]any{list, total}, err))
 			}
 			if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
-				t.Fatalf("page %d, full count (-) and blocks (+):\n%s", page, diff)
+				t.Fatalf("page %d, counted (-) and from the index (+):\n%s", page, diff)
 			}
 		}
 	}
@@ -404,9 +230,13 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range processes {
-			p.BlockLists(4, time.Hour)
+			p.SegmentLists(6, 8, 5)
+			for range 3 {
+				if err := p.MaintainSegments(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
-		processes[0].lists.rare = 2
 		// swap exchanges the status of two records, or deletes one and adds one.
 		swap := func(s *Store) error {
 			return s.Write(ctx, func(tx *Tx) error {
@@ -443,9 +273,15 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 				return nil
 			})
 		}
-		together(6, func(i int) {
+		together(7, func(i int) {
 			s := processes[i%2]
 			for range rounds {
+				if i == 6 {
+					if err := s.MaintainSegments(ctx); err != nil {
+						t.Errorf("maintain: %v", err)
+					}
+					continue
+				}
 				if i < 2 {
 					if err := swap(s); err != nil {
 						t.Errorf("swap: %v", err)
@@ -464,8 +300,10 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 				}
 			}
 		})
-		if processes[0].lists.size == 0 {
-			t.Error("the list was never counted in blocks")
+		for _, p := range processes {
+			if indexed, err := p.isIndexed(ctx, listKey{user.ID, kindWarranty}); err != nil || !indexed {
+				t.Errorf("the list has an index: %v, %v", indexed, err)
+			}
 		}
 	})
 }

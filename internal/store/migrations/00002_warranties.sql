@@ -1,0 +1,293 @@
+-- Warranties, their documents, and what happens to them.
+
+-- On SQLite, lists find records by row, which access repeats: finding them by id would take a search in an index and
+-- another in the table. seller_id is the account that confirmed the record, as it is now, as its seller, and named_by
+-- the account that named the seller; NULL means the issuer. external_id is the issuer's own id; a deleted record frees
+-- it. customer_name and the hand-over are the issuer's; offered_at and taken_at are those of the last hand-over.
+CREATE TABLE warranties (
+  /*sqlite: row INTEGER NOT NULL PRIMARY KEY, */
+  id UUID NOT NULL /*pg: PRIMARY KEY */ /*sqlite: UNIQUE */,
+  reference TEXT /*pg: COLLATE "C" */ NOT NULL UNIQUE,
+  issuer_id UUID NOT NULL,
+  product_name TEXT NOT NULL,
+  description TEXT,
+  brand TEXT,
+  model TEXT,
+  gtin TEXT,
+  serial_number TEXT,
+  category TEXT,
+  folded_category TEXT NOT NULL,
+  supplier TEXT,
+  seller_name TEXT,
+  seller_email TEXT,
+  seller_id UUID,
+  named_by UUID,
+  start_date INTEGER NOT NULL,
+  end_date INTEGER NOT NULL,
+  standing SMALLINT NOT NULL,
+  external_id TEXT /*pg: COLLATE "C" */,
+  purchase_date INTEGER,
+  price TEXT,
+  currency TEXT,
+  customer_name TEXT,
+  customer_email TEXT,
+  offered_at BIGINT,
+  offer_expires_at BIGINT,
+  taken_at BIGINT,
+  version BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  deleted_at BIGINT
+);
+CREATE UNIQUE INDEX warranties_by_external_id ON warranties (issuer_id, external_id)
+  WHERE external_id IS NOT NULL AND deleted_at IS NULL;
+-- For imports of records without an external id. Each record is in one of the two.
+CREATE INDEX warranties_by_serial ON warranties
+  (issuer_id, serial_number /*pg: COLLATE "C" */, product_name /*pg: COLLATE "C" */)
+  WHERE serial_number IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX warranties_by_content ON warranties (issuer_id, start_date, product_name /*pg: COLLATE "C" */)
+  WHERE serial_number IS NULL AND deleted_at IS NULL;
+-- For product links: finds each issuer of a product without reading all warranties of one.
+CREATE INDEX warranties_of_product ON warranties (gtin, serial_number, issuer_id, id)
+  WHERE gtin IS NOT NULL AND deleted_at IS NULL;
+-- What waits for a seller is found without reading what the seller has confirmed.
+CREATE INDEX warranties_to_confirm ON warranties (seller_email, id)
+  WHERE seller_email IS NOT NULL AND seller_id IS NULL AND deleted_at IS NULL;
+CREATE INDEX warranties_by_confirmed_seller ON warranties (seller_email, seller_id, id)
+  WHERE seller_email IS NOT NULL AND seller_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX warranties_by_seller_email ON warranties (seller_email, id) WHERE seller_email IS NOT NULL;
+-- For reminders.
+CREATE INDEX warranties_by_end ON warranties (end_date, id) WHERE standing = 1 AND deleted_at IS NULL;
+-- Deleted warranties whose content can still be erased.
+CREATE INDEX warranties_to_erase ON warranties (issuer_id, id) WHERE deleted_at IS NOT NULL AND product_name <> '';
+
+-- Deleted warranties, for 30 days (ADR 35): the accounts that had access, and their roles. Documents and claims stay
+-- meanwhile, without access. The row of an owner alone, for a warranty that is not deleted, means that the owner
+-- removed it from their account.
+CREATE TABLE trash (
+  warranty_id UUID NOT NULL,
+  account_id UUID NOT NULL,
+  roles SMALLINT NOT NULL,
+  deleted_at BIGINT NOT NULL,
+  PRIMARY KEY (warranty_id, account_id)
+) /*sqlite: WITHOUT ROWID */;
+CREATE INDEX trash_of_account ON trash (account_id, deleted_at, warranty_id);
+CREATE INDEX trash_by_age ON trash (deleted_at, warranty_id);
+
+-- What happened. Rows are never updated or deleted, except by erasing. thread_id is the warranty, token or account
+-- whose history this is; subject_id is the changed record. account_id is the account that the actor acted for, and
+-- account its name if it is an organization.
+CREATE TABLE history (
+  thread_id UUID NOT NULL,
+  id UUID NOT NULL,
+  at BIGINT NOT NULL,
+  actor_id UUID NOT NULL,
+  actor TEXT NOT NULL,
+  account_id UUID NOT NULL,
+  account TEXT,
+  door SMALLINT NOT NULL,
+  token_name TEXT,
+  action SMALLINT NOT NULL,
+  subject_id UUID NOT NULL,
+  changes TEXT NOT NULL,
+  PRIMARY KEY (thread_id, id)
+) /*sqlite: WITHOUT ROWID */;
+-- What operators did, by command (door 5) or on the admin page.
+CREATE INDEX history_by_operators ON history (id) WHERE action >= 15 AND action <= 24 OR door = 5;
+
+-- storage_key is the file in the file store. It is never selected together with fields that are shown. business is 1
+-- for what a business uploaded, which other businesses may read too, and 0 for what an owner uploaded. message_id is
+-- the message that the document was sent with. owner_id is set if later owners do not see the document: it belongs to
+-- a claim, or the former owner kept it.
+CREATE TABLE documents (
+  id UUID NOT NULL PRIMARY KEY,
+  warranty_id UUID NOT NULL,
+  claim_id UUID,
+  message_id UUID,
+  owner_id UUID,
+  uploader_id UUID NOT NULL,
+  business SMALLINT NOT NULL,
+  file_name TEXT NOT NULL,
+  type SMALLINT NOT NULL,
+  content_type TEXT NOT NULL,
+  size_bytes BIGINT NOT NULL,
+  sha256 BYTEA NOT NULL,
+  storage_key TEXT NOT NULL UNIQUE,
+  search TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX documents_of_warranty ON documents (warranty_id, id);
+CREATE INDEX documents_by_content ON documents (warranty_id, sha256);
+CREATE INDEX documents_of_uploader ON documents (uploader_id, size_bytes);
+
+-- Files without a document: only account_id has access to them, and they expire. id is that of the document that the
+-- file was or becomes. state: 1 kept by the person user_id for a form or a message that was not sent yet, 2 replaced by
+-- another file of the document replaced_id. The other columns are those of documents.
+CREATE TABLE held_files (
+  id UUID NOT NULL PRIMARY KEY,
+  state SMALLINT NOT NULL,
+  since BIGINT NOT NULL,
+  account_id UUID NOT NULL,
+  user_id UUID,
+  replaced_id UUID,
+  warranty_id UUID,
+  claim_id UUID,
+  uploader_id UUID NOT NULL,
+  file_name TEXT NOT NULL,
+  type SMALLINT NOT NULL,
+  content_type TEXT NOT NULL,
+  size_bytes BIGINT NOT NULL,
+  sha256 BYTEA NOT NULL,
+  storage_key TEXT NOT NULL UNIQUE,
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX held_files_of_account ON held_files (account_id, state, since);
+CREATE INDEX held_files_of_uploader ON held_files (uploader_id, state, size_bytes);
+CREATE INDEX held_files_by_age ON held_files (state, since);
+
+-- Small pictures of documents, made when they are first shown (ADR 39). They belong to the file, because a document can
+-- get another one. An empty content means that the file has no picture. tries counts the attempts to make it; 0 means
+-- that content is the result. An attempt is counted before it begins, so that a file which makes the process die is not
+-- decoded again and again. Backups leave this table out.
+CREATE TABLE thumbnails (
+  storage_key TEXT /*pg: COLLATE "C" */ NOT NULL PRIMARY KEY,
+  content BYTEA NOT NULL,
+  made_at BIGINT NOT NULL,
+  tries SMALLINT NOT NULL DEFAULT 0
+);
+
+-- Files that no document uses, and since when by the database's clock. state: 1 document deleted, 2 orphaned, 3 in the
+-- trash, 4 upload incomplete. A deleted file counts towards its uploader's storage.
+CREATE TABLE unused_files (
+  storage_key TEXT /*pg: COLLATE "C" */ NOT NULL PRIMARY KEY,
+  state SMALLINT NOT NULL,
+  since BIGINT NOT NULL,
+  uploader_id UUID,
+  size_bytes BIGINT NOT NULL
+);
+CREATE INDEX unused_files_by_age ON unused_files (state, since);
+CREATE INDEX unused_files_of_uploader ON unused_files (uploader_id, size_bytes) WHERE uploader_id IS NOT NULL;
+
+-- One open offer per warranty. A newer one replaces it. documents has the ids of those that go along, separated by
+-- spaces. The others stay the former owner's, whose id is in documents.owner_id.
+CREATE TABLE transfers (
+  warranty_id UUID NOT NULL PRIMARY KEY,
+  code_hash BYTEA NOT NULL UNIQUE,
+  documents TEXT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+
+-- Codes that take a warranty from its issuer. email is the only address that can use the code; NULL for a printed code,
+-- of which account_id and made_by tell who printed it, and for which organization. asked is 1 if the person at that
+-- address asked for the code, so that it also signs in. The first one that is used ends the others; they stay, to tell
+-- that the warranty was taken.
+CREATE TABLE handover_codes (
+  code_hash BYTEA NOT NULL PRIMARY KEY,
+  warranty_id UUID NOT NULL,
+  email TEXT,
+  asked SMALLINT NOT NULL,
+  account_id UUID,
+  made_by UUID,
+  expires_at BIGINT NOT NULL,
+  used_at BIGINT
+);
+CREATE INDEX handover_codes_of_warranty ON handover_codes (warranty_id);
+CREATE INDEX handover_codes_by_age ON handover_codes (expires_at);
+CREATE INDEX handover_codes_printed ON handover_codes (account_id, made_by, warranty_id)
+  WHERE account_id IS NOT NULL AND used_at IS NULL;
+
+-- Whom an issuer emailed an offer: nobody gets two for one warranty. taken_at is set once the person took one, from
+-- when on their emails no longer count against the issuer's limit.
+CREATE TABLE offers (
+  warranty_id UUID NOT NULL,
+  email TEXT NOT NULL,
+  account_id UUID NOT NULL,
+  at BIGINT NOT NULL,
+  taken_at BIGINT,
+  PRIMARY KEY (warranty_id, email)
+) /*sqlite: WITHOUT ROWID */;
+CREATE INDEX offers_of_account ON offers (account_id, at);
+CREATE INDEX offers_taken ON offers (account_id, email) WHERE taken_at IS NOT NULL;
+
+-- Records that an account declined to confirm or left as their seller, and accounts whose records it declined
+-- altogether.
+CREATE TABLE declined (
+  account_id UUID NOT NULL,
+  warranty_id UUID NOT NULL,
+  PRIMARY KEY (account_id, warranty_id)
+) /*sqlite: WITHOUT ROWID */;
+CREATE TABLE declined_accounts (
+  account_id UUID NOT NULL,
+  from_id UUID NOT NULL,
+  PRIMARY KEY (account_id, from_id)
+) /*sqlite: WITHOUT ROWID */;
+
+-- Templates for the warranties of an organization. folded_name is the name without regard to case; length_months is 0
+-- for a lifetime warranty.
+CREATE TABLE products (
+  id UUID NOT NULL PRIMARY KEY,
+  account_id UUID NOT NULL,
+  name TEXT NOT NULL,
+  folded_name TEXT /*pg: COLLATE "C" */ NOT NULL,
+  brand TEXT,
+  model TEXT,
+  gtin TEXT,
+  category TEXT,
+  length_months INTEGER NOT NULL,
+  terms TEXT,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX products_of_account ON products (account_id, folded_name);
+
+-- Public halves of the keys that sign certificates (ADR 33). active is 1 for the one that is in use, and NULL for
+-- earlier ones, which still verify what they signed unless they are revoked.
+CREATE TABLE signing_keys (
+  id TEXT NOT NULL PRIMARY KEY,
+  public_key BYTEA NOT NULL,
+  active SMALLINT UNIQUE,
+  created_at BIGINT NOT NULL,
+  retired_at BIGINT,
+  revoked_at BIGINT
+);
+
+-- Reminders by choice (ADR 38). days are the numbers of days before the end, such as '30,7'; '' means no reminders.
+-- Accounts without a row have the default. weekly is 1 for one email a week instead, and weekly_sent the Monday of the
+-- last one.
+CREATE TABLE reminder_choices (
+  account_id UUID NOT NULL PRIMARY KEY,
+  days TEXT NOT NULL,
+  weekly SMALLINT NOT NULL,
+  weekly_sent INTEGER NOT NULL
+);
+CREATE INDEX reminder_choices_weekly ON reminder_choices (weekly_sent) WHERE weekly = 1;
+
+-- The choice of an account for one warranty.
+CREATE TABLE record_reminders (
+  warranty_id UUID NOT NULL,
+  account_id UUID NOT NULL,
+  days TEXT NOT NULL,
+  PRIMARY KEY (warranty_id, account_id)
+) /*sqlite: WITHOUT ROWID */;
+CREATE INDEX record_reminders_of_account ON record_reminders (account_id);
+
+-- What an account was reminded of: the smallest number of days so far. mailed_at is NULL until the email is in the
+-- outbox. A changed end date gets new reminders.
+CREATE TABLE reminded (
+  ends INTEGER NOT NULL,
+  account_id UUID NOT NULL,
+  warranty_id UUID NOT NULL,
+  stage SMALLINT NOT NULL,
+  mailed_at BIGINT,
+  PRIMARY KEY (ends, account_id, warranty_id)
+) /*sqlite: WITHOUT ROWID */;
+CREATE INDEX reminded_open ON reminded (account_id) WHERE mailed_at IS NULL;
+
+-- Reminders of tokens that were sent, so that each is sent once. stage is the number of days before the end.
+CREATE TABLE token_reminders (
+  token_id UUID NOT NULL,
+  stage SMALLINT NOT NULL,
+  ends BIGINT NOT NULL,
+  sent_at BIGINT NOT NULL,
+  PRIMARY KEY (token_id, stage, ends)
+) /*sqlite: WITHOUT ROWID */;
