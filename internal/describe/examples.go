@@ -164,7 +164,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			Ms:        4,
 			RequestID: sampleRequestID,
 			Address:   "203.0.113.7",
-			Client:    "svc/0.1.0",
+			Client:    "svc/1.0.0",
 			Door:      warranty.DoorCLI,
 		},
 		sampleLookups(w), sampleLookups(w).Results[0],

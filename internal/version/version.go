@@ -4,7 +4,7 @@ package version
 import "runtime/debug"
 
 // Release is the current or next release. server.json has the same value.
-const Release = "0.1.0"
+const Release = "1.0.0"
 
 // build is set by the linker; see the Makefile.
 var build string
