@@ -166,6 +166,7 @@ func (in CreateWarranty) UpdateOf(w Warranty) (UpdateWarranty, error) {
 		{in.Category, w.Category, &u.Category},
 		{in.Price, w.Price, &u.Price},
 		{in.Currency, w.Currency, &u.Currency},
+		{in.CustomerName, w.CustomerName, &u.CustomerName},
 	} {
 		owners := f.update == &u.Category || f.update == &u.Price || f.update == &u.Currency
 		if f.value != "" && !same(&f.value, f.now) && !(owners && taken) {

@@ -272,6 +272,7 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 			13: {"olga short", "sil token still told"},
 			14: {"olga given"},
 			16: {"olga moved"},                // at 46 days
+			20: {"hedi given"},                // the new owner
 			31: {"olga back", "olga to come"}, // due while the service was down
 			33: {"olga token till", "olga usual"},
 			37: {"hedi given"},

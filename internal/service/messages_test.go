@@ -271,7 +271,8 @@ func TestLaterOwnersDoNotReadEarlierConversations(t *testing.T) {
 			t.Errorf("faults: %v, %v", faults, err)
 		}
 		w.transfer(d.record.ID, max, d.shop)
-		sees(d.shop, "a business that became the owner", false)
+		equal(t, "a business that became the owner reads its own words", d.talk(d.shop),
+			[]string{"Ann (business): Old secretword.", "Ann (business): Welcome."})
 	}, busy)
 }
 

@@ -44,6 +44,48 @@ func TestEveryFieldOfAWarrantyIsStored(t *testing.T) {
 	})
 }
 
+// TestErasingForgetsEveryFieldOfAWarranty fills every field, deletes the record and erases it: only its reference and
+// what is not about people or products stays.
+func TestErasingForgetsEveryFieldOfAWarranty(t *testing.T) {
+	stays := []string{"reference", "issuer_id", "named_by", "id", "seller_id"}
+	each(t, func(t *testing.T, s *Store) {
+		w, user := fillWarranty(t), newID()
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			owner := warranty.User{ID: user, Name: "Owner", Email: "owner@example.com", CreatedAt: time.Now()}
+			if err := tx.InsertUser(owner, "x"); err != nil {
+				return err
+			}
+			if err := tx.InsertWarranty(w, user); err != nil {
+				return err
+			}
+			if err := tx.DeleteWarranty(w, time.Now()); err != nil {
+				return err
+			}
+			return tx.EraseWarranties([]warranty.ID{w.ID})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Snapshot(t.Context(), func(snapshot *Snapshot) error {
+			at := slices.IndexFunc(snapshot.Tables, func(table Table) bool { return table.Name == "warranties" })
+			table := snapshot.Tables[at]
+			return snapshot.Rows(t.Context(), table, func(values []any) error {
+				for i, c := range table.Columns {
+					text, isText := values[i].(string)
+					isDay := strings.HasPrefix(c.Name, "purchase") && values[i] != nil
+					if (isText && text != "" || isDay) && !slices.Contains(stays, c.Name) {
+						t.Errorf("%s is still %v", c.Name, values[i])
+					}
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // fillWarranty returns a warranty with a value in each field that is not computed.
 func fillWarranty(t *testing.T) (w warranty.Warranty) {
 	t.Helper()

@@ -52,13 +52,13 @@ const ownsThread = `EXISTS (SELECT 1 FROM access a
 	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = h.thread_id AND a.roles & 1 <> 0)`
 
 // isUnknownOwner tells whether an owner caused the event h who told the business $1 nothing about themselves: they share
-// name and address by filing a claim. Owners who issued the warranty themselves named the business.
+// name and address by filing a claim. An owner who recorded the warranty has named the business.
 var isUnknownOwner = fmt.Sprintf(`(h.account_id <> $1 AND NOT `+ownsThread+`
-	AND (EXISTS (SELECT 1 FROM access o WHERE o.user_id = h.account_id AND o.kind = 1 AND o.item_id = h.thread_id
-			AND o.roles & 1 <> 0)
-		OR EXISTS (SELECT 1 FROM history t WHERE t.thread_id = h.thread_id AND t.account_id = h.account_id
-			AND t.action IN (%d, %d)))
-	AND NOT EXISTS (SELECT 1 FROM warranties p WHERE p.id = h.thread_id AND h.account_id IN (p.issuer_id, p.seller_id))
+	AND (EXISTS (SELECT 1 FROM history t WHERE t.thread_id = h.thread_id AND t.account_id = h.account_id
+			AND t.action IN (%d, %d))
+		OR EXISTS (SELECT 1 FROM access o JOIN warranties p ON p.id = o.item_id WHERE o.user_id = h.account_id
+			AND o.kind = 1 AND o.item_id = h.thread_id AND o.roles & 1 <> 0
+			AND p.issuer_id <> o.user_id AND COALESCE(p.seller_id, p.issuer_id) <> o.user_id))
 	AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = h.thread_id
 		AND h.account_id IN (c.owner_id, c.customer_id)))`,
 	warranty.EnumNumber(warranty.TransferAccepted), warranty.EnumNumber(warranty.HandoverWasTaken))
