@@ -1,7 +1,6 @@
 package store
 
 import (
-
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )

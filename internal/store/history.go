@@ -39,9 +39,9 @@ var seenEventColumns = `h.id, h.at, CASE WHEN ` + isUnknownOwner + ` THEN '` + O
 	CASE WHEN ` + isUnknownOwner + ` THEN NULL ELSE h.token_name END, h.action, h.subject_id,
 	CASE WHEN ` + isUnknownOwner + ` THEN NULL ELSE h.account END, ` +
 	fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %d, %d, %d)`,
-	warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted),
-	warranty.EnumNumber(warranty.DocumentRenamed), warranty.EnumNumber(warranty.DocumentReplaced),
-	warranty.EnumNumber(warranty.DocumentVersionErased)) + `
+		warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted),
+		warranty.EnumNumber(warranty.DocumentRenamed), warranty.EnumNumber(warranty.DocumentReplaced),
+		warranty.EnumNumber(warranty.DocumentVersionErased)) + `
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = h.subject_id)
 		AND (NOT ` + ownsThread + ` OR EXISTS (SELECT 1 FROM documents d
 			WHERE d.id = h.subject_id AND d.owner_id <> $1))
