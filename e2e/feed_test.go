@@ -149,10 +149,8 @@ func (r *feedRace) hold(stop <-chan struct{}) {
 				id, fmt.Sprint("held ", n)); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, `INSERT INTO history
-				(thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
-				SELECT id, gen_random_uuid(), updated_at, issuer_id, 'x', 1, 2, id, '[] ' FROM warranties WHERE id = $1`,
-				id); err != nil {
+			if _, err := tx.Exec(ctx, `UPDATE access SET changed_at = greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+				(SELECT floor FROM feed_marks)) WHERE parent_id = $1 AND kind = 1`, id); err != nil {
 				return err
 			}
 			made, polls := r.made.Load(), r.polls.Load()

@@ -59,7 +59,7 @@ func (m *migrator) migrate(ctx context.Context) error {
 			return nil
 		}
 		if err := m.advance(ctx, steps); err != nil {
-			return fmt.Errorf("migrate the database: %w", err)
+			return fmt.Errorf("migrate the database: %w", errors.Join(err, ctx.Err()))
 		}
 	}
 }
