@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
 // TestEnginesAgree runs random scripts on both databases and compares the results of every step.
 func TestEnginesAgree(t *testing.T) {
-	engines := [2]*Store{open(t, newFile(t)), open(t, testenv.Postgres(t))}
+	t.Parallel()
+	engines := [2]*Store{open(t, newFile(t)), open(t, newPostgres(t))}
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		steps := rapid.IntRange(10, 40).Draw(t, "steps")

@@ -132,6 +132,7 @@ func fill(t *testing.T, name string, v reflect.Value) {
 
 // TestAnUpdateNamesIndexedColumnsThatChanged: SQLite rewrites the indexes of every column that is named.
 func TestAnUpdateNamesIndexedColumnsThatChanged(t *testing.T) {
+	t.Parallel()
 	before := fillWarranty(t)
 	for name, c := range map[string]struct {
 		change       func(*warranty.Warranty)
@@ -163,6 +164,7 @@ func TestAnUpdateNamesIndexedColumnsThatChanged(t *testing.T) {
 
 // TestIndexedColumnsAreMarked fails if a column in an index of SQLite is set by every update.
 func TestIndexedColumnsAreMarked(t *testing.T) {
+	t.Parallel()
 	s := open(t, newFile(t))
 	marked := map[string]bool{"deleted_at": true, "issuer_id": true}
 	for _, c := range warranties.columns {

@@ -81,6 +81,7 @@ func secretOf(n int) (h warranty.Hash) {
 
 // TestRememberedTokensAreBounded adds more tokens than the cache holds.
 func TestRememberedTokensAreBounded(t *testing.T) {
+	t.Parallel()
 	c := credentials{tokens: map[warranty.Hash]rememberedToken{}}
 	for i := range maxCredentials + 100 {
 		c.put(secretOf(i), rememberedToken{epoch: int64(i)})

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"warranty.example/svc/internal/store/engine"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -250,6 +249,7 @@ func TestFeedPages(t *testing.T) {
 		for range 25 {
 			all = append(all, ada.create().ID)
 		}
+		time.Sleep(2 * time.Millisecond) // SQLite's clock has milliseconds
 		var got []warranty.ID
 		from := since(time.Time{})
 		var synced time.Time
@@ -288,7 +288,8 @@ func TestFeedPages(t *testing.T) {
 // TestALateCommitIsInTheFeed: a transaction stamps its changes and commits after a reader has seen
 // later ones. The reader's next read lists it.
 func TestALateCommitIsInTheFeed(t *testing.T) {
-	database := testenv.Postgres(t)
+	t.Parallel()
+	database := newPostgres(t)
 	writer, s, other := open(t, database), open(t, database), open(t, database)
 	ada, bob := newOwner(t, s), newOwner(t, s)
 	changed, deleted, moved := ada.create(), ada.create(), ada.create()

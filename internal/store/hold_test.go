@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -14,7 +13,8 @@ import (
 // credential: the transaction must be rejected, even on a server whose default isolation would show
 // the state at its start. (D11)
 func TestHoldSeesWhatWasCommitted(t *testing.T) {
-	database := testenv.Postgres(t) + "&default_transaction_isolation=repeatable%20read"
+	t.Parallel()
+	database := newPostgres(t) + "&default_transaction_isolation=repeatable%20read"
 	ctx, s, now := context.Background(), open(t, database), time.UnixMicro(1_800_000_000_000_000).UTC()
 	for name, end := range map[string]func(tx *Tx, p warranty.Principal) error{
 		"revoked": func(tx *Tx, p warranty.Principal) error { return tx.RevokeToken(p.CredentialID, now) },

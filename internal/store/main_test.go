@@ -2,20 +2,26 @@ package store
 
 import (
 	"context"
-	"path/filepath"
+	"errors"
+	"flag"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
-// eachKind runs a test for each database, with a function that creates empty databases.
+// eachKind runs a test for each database in parallel, with a function that creates empty databases with the newest
+// schema.
 func eachKind(t *testing.T, test func(t *testing.T, fresh func(testing.TB) string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, newFile) })
-	t.Run("postgres", func(t *testing.T) { test(t, testenv.Postgres) })
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newFile) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, newPostgres) })
 }
 
 // eachDatabase runs a test on an empty database of each kind.
@@ -27,19 +33,33 @@ func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 // each is like eachDatabase, with the database opened.
 func each(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, open(t, newFile(t))) })
-	t.Run("postgres", func(t *testing.T) { test(t, open(t, testenv.PostgresMigrated(t, migrated))) })
+	eachDatabase(t, func(t *testing.T, database string) { test(t, open(t, database)) })
 }
 
-func migrated(ctx context.Context, database string) error {
+// newFile returns the path of an empty SQLite file with the newest schema.
+func newFile(t testing.TB) string {
+	t.Helper()
+	return testenv.SQLiteMigrated(t, migrate)
+}
+
+// newPostgres returns the URL of an empty PostgreSQL database with the newest schema.
+func newPostgres(t testing.TB) string {
+	t.Helper()
+	return testenv.PostgresMigrated(t, func(ctx context.Context, database string) error {
+		_, err := migrate(ctx, database)
+		return err
+	})
+}
+
+// migrate makes the newest schema and returns the database id.
+func migrate(ctx context.Context, database string) (uuid.UUID, error) {
 	s, err := Open(ctx, database)
 	if err != nil {
-		return err
+		return uuid.Nil, err
 	}
-	return s.Close()
+	installation, err := s.Folder(ctx)
+	return uuid.UUID(installation.Database), errors.Join(err, s.Close())
 }
-
-func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") }
 
 func open(t testing.TB, database string) *Store {
 	t.Helper()
@@ -55,6 +75,24 @@ func open(t testing.TB, database string) *Store {
 		}
 	})
 	return s
+}
+
+// checkTimes is rapid.Check with n checks, unless -rapid.checks sets their number. Setting the flag would change other
+// tests, which run at the same time.
+func checkTimes(t *testing.T, n int, property func(*rapid.T)) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	given := checks.Value.String() != checks.DefValue
+	ran, failed := 0, false
+	rapid.Check(t, func(t *rapid.T) {
+		if ran++; ran > n && !given && !failed { // after a failure, rapid looks for a shorter one
+			return
+		}
+		ended := false
+		defer func() { failed = failed || !ended || t.Failed() }()
+		property(t)
+		ended = true
+	})
 }
 
 // ids makes ordered ids.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -25,11 +24,6 @@ import (
 // segments, and whose background tasks sometimes fail. After each step it compares a random question
 // with a scan of all records.
 func TestSegmentsAgreeWithScanning(t *testing.T) {
-	checks := flag.Lookup("rapid.checks")
-	if old := checks.Value.String(); old == checks.DefValue {
-		_ = checks.Value.Set("30") // each asks for three kinds of records
-		defer func() { _ = checks.Value.Set(old) }()
-	}
 	eachDatabase(t, func(t *testing.T, database string) {
 		processes := []*Store{open(t, database), open(t, database)}
 		var fault atomic.Uint32
@@ -39,7 +33,7 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 		}
 		processes[0].segments.maxMemory = 20_000
 		indexed, asked := map[kind]int{}, 0
-		rapid.Check(t, func(t *rapid.T) {
+		checkTimes(t, 30, func(t *rapid.T) { // each asks for three kinds of records
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 			first := ids.Add(1_000_000)
 			s := &segmentScript{script: &script{Store: processes[0], random: random, base: first, last: first}}
@@ -362,7 +356,8 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 // TestALateCommitIsIndexed // D2: a transaction changes a record of a list that is not indexed yet, and
 // is delayed while another process makes the index.
 func TestALateCommitIsIndexed(t *testing.T) {
-	database := testenv.Postgres(t)
+	t.Parallel()
+	database := newPostgres(t)
 	writer, other := open(t, database), open(t, database)
 	base := ids.Add(1_000_000)
 	s := &segmentScript{script: &script{Store: writer, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,8 +14,43 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
+
+// sqliteTemplate is an empty SQLite file with the newest schema, and its database id.
+var sqliteTemplate struct {
+	once sync.Once
+	file []byte
+	id   uuid.UUID
+	err  error
+}
+
+// SQLiteMigrated returns the path of an empty SQLite file with the newest schema. It is a copy of a file that migrate
+// makes once in a process. migrate returns the database id; each copy has its own.
+func SQLiteMigrated(t testing.TB, migrate func(ctx context.Context, path string) (id uuid.UUID, err error)) string {
+	t.Helper()
+	template := &sqliteTemplate
+	template.once.Do(func() {
+		path := filepath.Join(t.TempDir(), "template.db")
+		if template.id, template.err = migrate(context.Background(), path); template.err != nil {
+			return
+		}
+		template.file, template.err = os.ReadFile(path)
+		if n := bytes.Count(template.file, template.id[:]); template.err == nil && n != 1 {
+			template.err = fmt.Errorf("the file contains its database id %d times, want once", n)
+		}
+	})
+	if template.err != nil {
+		t.Fatal(template.err)
+	}
+	id := uuid.New()
+	path := filepath.Join(t.TempDir(), "svc.db")
+	if err := os.WriteFile(path, bytes.Replace(template.file, template.id[:], id[:], 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // PostgresMigrated is Postgres with the newest schema. It is a copy of a database, because all migrations together take
 // longer than most tests. migrate makes the schema.

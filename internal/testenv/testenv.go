@@ -56,6 +56,9 @@ func postgresCopy(t testing.TB, template string) string {
 		execute(t, server, "DROP DATABASE "+database+" WITH (FORCE)")
 	})
 	u.Path = "/" + database
+	if u.RawQuery == "" {
+		u.RawQuery = "sslmode=prefer" // the default; tests append parameters
+	}
 	return u.String()
 }
 
