@@ -17,7 +17,6 @@ import (
 
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -232,7 +231,7 @@ func refusals(t *testing.T, w *world) []refusal {
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); testEveryCode(t, servertest.SQLite, lockedSQLite) })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); testEveryCode(t, testenv.Postgres, cutPostgres) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); testEveryCode(t, servertest.Postgres, cutPostgres) })
 }
 
 func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*testing.T) (*world, []request)) {
@@ -336,7 +335,7 @@ func cmpOr(s, otherwise string) string {
 
 // cutPostgres returns a world whose database is unreachable, and requests that need it.
 func cutPostgres(t *testing.T) (*world, []request) {
-	database := testenv.Postgres(t)
+	database := servertest.Postgres(t)
 	cabled, cable := throughCable(t, database)
 	w := newWorld(t, cabled)
 	w.DB = servertest.Direct(t, database)

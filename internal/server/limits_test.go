@@ -73,7 +73,7 @@ func TestLimitIsExact(t *testing.T) {
 // Redis and whose clocks differ.
 func TestLimitIsSharedByReplicas(t *testing.T) {
 	t.Parallel()
-	database := testenv.Postgres(t)
+	database := servertest.Postgres(t)
 	var worlds []*world
 	for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
 		worlds = append(worlds, newWorld(t, database, onRedis(t, off)))

@@ -247,8 +247,8 @@ var folders sync.Map
 // database URLs differ.
 func folderOf(t testing.TB, database string) string {
 	key := database
-	if u, err := url.Parse(database); err == nil && u.Query().Has("search_path") {
-		key = u.Query().Get("search_path")
+	if u, err := url.Parse(database); err == nil && u.Scheme != "" {
+		key = u.Path + " " + u.Query().Get("search_path")
 	}
 	folder, shared := folders.LoadOrStore(key, filepath.Join(t.TempDir(), "files"))
 	if !shared {

@@ -35,6 +35,7 @@ func TestNothingIsWrittenAfterRevocation(t *testing.T) {
 // end forever. The end waits for the first write. SQLite has a single writer, so
 // nothing could join. (D11)
 func TestRevocationIsNotStarved(t *testing.T) {
+	t.Parallel()
 	worlds := newReplicas(t, 3)
 	for _, e := range endings {
 		s := newStorm(t, worlds, e, 0)
@@ -64,7 +65,8 @@ func TestRevocationIsNotStarved(t *testing.T) {
 // TestRevokingAgainWaits: a revocation whose process died before the writes in progress
 // had ended is completed when it is repeated. (D11)
 func TestRevokingAgainWaits(t *testing.T) {
-	w := newWorld(t, testenv.Postgres(t), busy)
+	t.Parallel()
+	w := newWorld(t, servertest.Postgres(t), busy)
 	for _, e := range endings {
 		if e.name == "rotate" || !e.token { // every rotation differs, and an ended session cannot call again
 			continue
@@ -129,7 +131,7 @@ func (s *storm) stillWaits(t *testing.T, done chan error) {
 // newReplicas returns worlds that share a PostgreSQL database.
 func newReplicas(t testing.TB, n int) []*world {
 	t.Helper()
-	database := testenv.Postgres(t)
+	database := servertest.Postgres(t)
 	worlds := make([]*world, n)
 	for i := range worlds {
 		worlds[i] = newWorld(t, database, busy)

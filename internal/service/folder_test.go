@@ -17,7 +17,6 @@ import (
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -158,7 +157,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 			// A single server uses SQLite, and replicas use PostgreSQL.
 			database := servertest.SQLite
 			if !c.alone {
-				database = testenv.Postgres
+				database = servertest.Postgres
 			}
 			w := newWorld(t, database(t), busy)
 			if c.documents > 0 {
@@ -218,7 +217,7 @@ func TestReplicasThatStartTogether(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{true, false} {
 		t.Run(fmt.Sprintf("shared %t", shared), func(t *testing.T) {
-			database := testenv.Postgres(t)
+			database := servertest.Postgres(t)
 			folder := filepath.Join(t.TempDir(), "files")
 			troubles := make(chan error, replicas)
 			together(replicas, func(i int) {

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -17,7 +17,7 @@ import (
 // in the order of ids. // D3
 func TestIdsGoByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
-	database := testenv.Postgres(t)
+	database := servertest.Postgres(t)
 	w := newWorld(t, database, busy)
 	olga := w.person("Olga", true)
 	for _, off := range []time.Duration{0, 2 * time.Hour, -2 * time.Hour} {

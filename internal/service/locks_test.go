@@ -72,7 +72,7 @@ func TestNobodyWaitsInARing(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, servertest.SQLite(t), busy)) })
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, testenv.PostgresDatabase(t), busy)
+		w := newWorld(t, servertest.Postgres(t), busy)
 		test(t, w)
 		if n := deadlocks(t, w); n > 0 {
 			t.Errorf("%d deadlocks had to be broken", n)
@@ -84,8 +84,9 @@ func TestNobodyWaitsInARing(t *testing.T) {
 // directions while other records of theirs are changed and deleted: their lists are
 // locked in one order. Each deadlock delays everything by a second.
 func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
+	t.Parallel()
 	const rounds = 12
-	w := newWorld(t, testenv.PostgresDatabase(t), busy)
+	w := newWorld(t, servertest.Postgres(t), busy)
 	people := []person{w.person("Olga", true), w.person("Ben", true), w.person("Cleo", true)}
 	together(9, func(i int) {
 		owner, other := people[i%3], people[(i+1+i/3%2)%3]

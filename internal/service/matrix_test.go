@@ -1120,6 +1120,7 @@ func TestEveryOperationIsBound(t *testing.T) {
 
 // TestNothingIsOpenByAccident calls every route without a credential.
 func TestNothingIsOpenByAccident(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, servertest.SQLite(t), busy)
 	w.Client.Transport = http.DefaultTransport // not everything that is probed is documented
 	isOpen := map[string]bool{}

@@ -110,6 +110,7 @@ func TestAdminsRemoveEachOther(t *testing.T) {
 // TestRemovalTakesEffectAtOnce removes members 200 times. The next request on every replica is refused: reads
 // and writes by their sessions, and by the tokens that they made.
 func TestRemovalTakesEffectAtOnce(t *testing.T) {
+	t.Parallel()
 	worlds := newReplicas(t, 3)
 	w := worlds[0]
 	admin := w.person("Ann", true)

@@ -16,7 +16,6 @@ import (
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/store/engine"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -78,7 +77,7 @@ func replicas(t *testing.T, w *world, random *rand.Rand, box *postbox, n int) []
 // every reminder was sent exactly once, and every use was counted once.
 func TestEveryMailOnceWhateverFails(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); everyMailOnce(t, servertest.SQLite(t), 10_000) })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); everyMailOnce(t, testenv.Postgres(t), 1_500) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); everyMailOnce(t, servertest.Postgres(t), 1_500) })
 }
 
 func everyMailOnce(t *testing.T, database string, runs int) {
