@@ -78,7 +78,6 @@ var homes = map[string]string{
 	"github.com/minio/minio-go/v7":        "internal/files",
 	"filippo.io/age":                      "internal/archive",
 	"github.com/wneessen/go-mail":         "internal/mail",
-	"github.com/getkin/kin-openapi":       "",
 	"github.com/google/go-cmp":            "internal/servertest",
 	"pgregory.net/rapid":                  "",
 	"github.com/santhosh-tekuri":          "internal/openapitest",
