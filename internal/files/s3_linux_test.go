@@ -13,6 +13,7 @@ import (
 // TestFullServer stores files until the server's disk is full. A file that does not fit
 // leaves nothing, and there is space for others once some are deleted.
 func TestFullServer(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=12m"); err != nil {
 		t.Skipf("a small disk needs the right to mount one: %v", err)

@@ -141,6 +141,7 @@ func TestKeysFromTheEnvironmentAndTheRole(t *testing.T) {
 // TestBucketGoesToOneDatabase: of databases that bind one prefix at the same time, one
 // succeeds, and the others do not overwrite its id.
 func TestBucketGoesToOneDatabase(t *testing.T) {
+	t.Parallel()
 	where := testenv.S3(t)
 	buckets, bound := []*Bucket{}, make(chan ID, 8)
 	for range 8 {
@@ -174,6 +175,7 @@ func TestBucketGoesToOneDatabase(t *testing.T) {
 // TestWhatIsNotOursIsNotListed skips objects that are not named like a key, and rejects
 // such keys.
 func TestWhatIsNotOursIsNotListed(t *testing.T) {
+	t.Parallel()
 	b := bucket(t, testenv.S3(t), defaultLimits)
 	for _, name := range []string{"complete/README", "complete/" + newKey(t) + "/x", newKey(t), "complete" + newKey(t)} {
 		if err := b.putWhole(t.Context(), b.name(name), nil); err != nil {
@@ -200,6 +202,7 @@ func TestWhatIsNotOursIsNotListed(t *testing.T) {
 // TestLostAnswers loses the answers to requests. The repetition of an upload finds its own
 // object, so the upload succeeds.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	b, _, proxy := behind(t)
 	for range 5 {
 		key, want := newKey(t), content(1000)
@@ -229,6 +232,7 @@ func TestLostAnswers(t *testing.T) {
 // TestServerKilled kills S3 in the middle of uploads and downloads. Nothing incomplete is
 // stored, and the next attempts succeed.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	b, server, _ := behind(t)
 	key, want := newKey(t), content(3*partSize)
 	if err := b.Put(t.Context(), key, bytes.NewReader(want)); err != nil {
@@ -338,6 +342,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 
 // TestStalledDownload stops a server in the middle of an answer.
 func TestStalledDownload(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	stalls := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -395,6 +400,7 @@ func TestUploadsHoldBoundedMemory(t *testing.T) {
 // TestDamagedFileIsNotDelivered changes a file behind the server: reading it fails before
 // its last bytes.
 func TestDamagedFileIsNotDelivered(t *testing.T) {
+	t.Parallel()
 	b, server, _ := behind(t)
 	for _, size := range []int{10, partSize + 1} {
 		key, want := newKey(t), content(size)
@@ -420,6 +426,7 @@ func TestDamagedFileIsNotDelivered(t *testing.T) {
 
 // TestServerChecksTheContent sends content that is not what the checksum says.
 func TestServerChecksTheContent(t *testing.T) {
+	t.Parallel()
 	b := bucket(t, testenv.S3(t), defaultLimits)
 	name, sent, other := b.name("complete", newKey(t)), []byte("sent"), []byte("else")
 	_, err := b.core.PutObject(t.Context(), b.where.bucket, name, bytes.NewReader(other), 4, "", hexSum(sent), putOptions(sent))

@@ -18,14 +18,17 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// each runs a test on a folder and on a bucket. names lists the files, with their places.
+// each runs a test on a folder and on a bucket in parallel. names lists the files, with their places.
 func each(t *testing.T, test func(t *testing.T, s Store, names func() []string)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("folder", func(t *testing.T) {
+		t.Parallel()
 		d, path := open(t)
 		test(t, d, func() []string { return names(t, path) })
 	})
 	t.Run("S3", func(t *testing.T) {
+		t.Parallel()
 		b := bucket(t, testenv.S3(t), defaultLimits)
 		test(t, b, func() []string { return objects(t, b) })
 	})
