@@ -76,6 +76,7 @@ func checkIntegrity(t testing.TB, db *DB) {
 }
 
 func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
+	t.Parallel()
 	const rounds, least = 10, 300
 	path := newFile(t)
 	db := withScratch(t, open(t, path))

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
@@ -95,11 +97,12 @@ func startingLine() {
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
-// eachKind runs a test for each database, with a function that creates empty databases.
+// eachKind runs a test for each database in parallel, with a function that creates empty databases.
 func eachKind(t *testing.T, test func(t *testing.T, fresh func(testing.TB) string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, newFile) })
-	t.Run("postgres", func(t *testing.T) { test(t, testenv.Postgres) })
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newFile) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, testenv.Postgres) })
 }
 
 // eachDatabase runs a test on an empty database of each kind.
@@ -108,10 +111,28 @@ func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) { test(t, fresh(t)) })
 }
 
-// each is like eachDatabase, with the database opened.
+// each runs a test on an open database of each kind with the newest schema in parallel.
 func each(t *testing.T, test func(t *testing.T, db *DB)) {
 	t.Helper()
-	eachDatabase(t, func(t *testing.T, database string) { test(t, open(t, database)) })
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, open(t, testenv.SQLiteMigrated(t, migrated))) })
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, open(t, testenv.PostgresMigrated(t, func(ctx context.Context, database string) error {
+			_, err := migrated(ctx, database)
+			return err
+		})))
+	})
+}
+
+// migrated makes the newest schema and returns the database id.
+func migrated(ctx context.Context, database string) (id uuid.UUID, err error) {
+	db, err := Open(ctx, database, config)
+	if err != nil {
+		return id, err
+	}
+	err = queryRow(db, `SELECT id FROM installation`, func(r *Row) { id = uuid.UUID(r.ID()) })
+	return id, errors.Join(err, db.Close())
 }
 
 func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") }

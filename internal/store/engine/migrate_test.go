@@ -75,7 +75,6 @@ func TestAFreshDatabaseIsMigrated(t *testing.T) {
 }
 
 func TestThreeMigrateAtOnce(t *testing.T) {
-	t.Parallel()
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
 		for range 3 {
 			database := fresh(t)
@@ -186,7 +185,6 @@ func TestAMigrationHoldsUpNobody(t *testing.T) {
 // TestAKilledMigrationIsFinished kills a process at random points of its migration. The rounds
 // run in parallel.
 func TestAKilledMigrationIsFinished(t *testing.T) {
-	t.Parallel()
 	const rounds = 10
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
 		start := time.Now()

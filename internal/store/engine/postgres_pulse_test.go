@@ -93,6 +93,7 @@ func TestAnotherHostTakesOver(t *testing.T) {
 // TestTheServerEndsWhatIsLeftOpen // D2: connections have server timeouts, also behind PgBouncer,
 // unless the address sets others.
 func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
+	t.Parallel()
 	database := testenv.Postgres(t)
 	setting := func(address, name string) (value string) {
 		db := open(t, address)
@@ -121,6 +122,7 @@ func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
 // TestATransactionThatIsIdleIsUndone // D2: the server ends an idle transaction, and the
 // transaction is retried.
 func TestATransactionThatIsIdleIsUndone(t *testing.T) {
+	t.Parallel()
 	db := withScratch(t, open(t, testenv.Postgres(t)))
 	runs := 0
 	err := db.Write(context.Background(), func(tx Tx) error {

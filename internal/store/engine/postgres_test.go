@@ -34,6 +34,7 @@ func count(t testing.TB, db *DB, k int) int64 {
 }
 
 func TestPostgresAwayIsAnOutage(t *testing.T) {
+	t.Parallel()
 	p, database := newProxy(t)
 	db := open(t, database)
 	withScratch(t, db)
@@ -71,6 +72,7 @@ func TestPostgresAwayIsAnOutage(t *testing.T) {
 // TestNothingIsDoubledOrLostInAnOutage drops connections under load. Acknowledged rows must exist
 // once, rows of Unavailable writes at most once, and there must be no other errors.
 func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
+	t.Parallel()
 	p, database := newProxy(t)
 	db := open(t, database)
 	tally(t, db)
@@ -161,6 +163,7 @@ func TestAConnectionLostAmongRows(t *testing.T) {
 // TestAConnectionLostAtCommit: the outcome of a commit whose response is lost is unknown, so the
 // transaction is not retried.
 func TestAConnectionLostAtCommit(t *testing.T) {
+	t.Parallel()
 	p, database := newProxy(t, "pool_max_conns", "1")
 	db := open(t, database)
 	tally(t, db)
@@ -210,6 +213,7 @@ func TestAConnectionLostAtCommit(t *testing.T) {
 
 // TestDeadlocksAreTriedAgain has two transactions lock two rows in opposite order.
 func TestDeadlocksAreTriedAgain(t *testing.T) {
+	t.Parallel()
 	_, database := newProxy(t, "deadlock_timeout", "50ms")
 	db := withScratch(t, open(t, database))
 	for _, k := range []int{1, 2} {
@@ -248,6 +252,7 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 // TestSerializationFailuresAreTriedAgain has two transactions read and then change one row, where
 // PostgreSQL lets only one commit.
 func TestSerializationFailuresAreTriedAgain(t *testing.T) {
+	t.Parallel()
 	db := withScratch(t, open(t, testenv.Postgres(t)))
 	if err := db.Write(context.Background(), put(1, "")); err != nil {
 		t.Fatal(err)
