@@ -79,7 +79,7 @@ var homes = map[string]string{
 	"filippo.io/age":                      "internal/archive",
 	"github.com/wneessen/go-mail":         "internal/mail",
 	"github.com/google/go-cmp":            "internal/servertest",
-	"pgregory.net/rapid":                  "",
+	"pgregory.net/rapid":                  "internal/testenv",
 	"github.com/santhosh-tekuri":          "internal/openapitest",
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",

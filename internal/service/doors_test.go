@@ -153,6 +153,9 @@ func TestEveryDoorKeepsTheTableOfRoles(t *testing.T) {
 			for _, c := range casts {
 				s := stage(c)
 				for _, what := range cells {
+					if !w.tries(what.name, c.String(), d.name) {
+						continue
+					}
 					tried++
 					if what.name == "reinstate" {
 						w.Must(200, made("PUT", s.path(), s.who(s.creator), fields{"status": "void"}))

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -225,6 +227,19 @@ func (w *world) key(id warranty.ID) any {
 		return id.String()
 	}
 	return id[:]
+}
+
+// samples reports whether a part of a matrix is tried: everything is tried on SQLite, and a part on PostgreSQL, where
+// it takes several times as long. "make long" tries everything on both.
+func (w *world) samples() bool { return w.postgres && !testenv.Long() }
+
+// tries reports whether a cell of a matrix is tried: one in eight if there is a sample.
+func (w *world) tries(cell ...string) bool {
+	hash := fnv.New32a()
+	for _, part := range cell {
+		_, _ = io.WriteString(hash, part) // never fails
+	}
+	return !w.samples() || hash.Sum32()%8 == 0
 }
 
 // number queries a single number.

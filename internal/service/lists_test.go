@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -21,7 +22,11 @@ import (
 func TestListsAndReadsAgree(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Service.Store.SegmentLists(1, 2, 1) // every list is a long one
-		rapid.Check(t, func(t *rapid.T) {
+		checks := 100
+		if w.postgres {
+			checks = testenv.Times(30, 100) // each takes several times as long
+		}
+		testenv.Check(t, checks, func(t *rapid.T) {
 			s := &story{T: t, world: w}
 			for range 3 {
 				s.newcomer()

@@ -313,6 +313,9 @@ func TestMembersTryEverything(t *testing.T) {
 			// The client enters at REST, so it is tried by the owner's staff only.
 			all := slices.Concat(actors(), through("MCP", r, mcpDoor, actors()), through("the client", r, clientDoor, actors()[:6]))
 			for _, c := range all {
+				if !w.tries(r.operation, r.variant, c.name) {
+					continue
+				}
 				if s == nil {
 					w.empty()
 					s = newStage(w, false)

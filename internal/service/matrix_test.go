@@ -931,7 +931,7 @@ func TestEverybodyTriesEverything(t *testing.T) {
 			var s *stage
 			for _, r := range slices.Concat(rows, organizationRows) {
 				for _, c := range callers {
-					if c.unverified != unverified {
+					if c.unverified != unverified || !w.tries(r.operation, r.variant, c.name) {
 						continue
 					}
 					if s == nil {

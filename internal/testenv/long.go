@@ -1,0 +1,38 @@
+package testenv
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Long reports whether tests try everything that "make test" tries only a part of. "make long" sets it.
+func Long() bool { return os.Getenv("SVC_TEST_LONG") != "" }
+
+// Times returns the number of repetitions: usual, or many in a long run.
+func Times(usual, many int) int {
+	if Long() {
+		return many
+	}
+	return usual
+}
+
+// Check is rapid.Check with a number of checks, unless -rapid.checks sets it. Tests cannot set the flag, because it
+// would change other tests, which run at the same time.
+func Check(t *testing.T, times int, property func(*rapid.T)) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	given := checks.Value.String() != checks.DefValue
+	ran, failed := 0, false
+	rapid.Check(t, func(t *rapid.T) {
+		if ran++; ran > times && !given && !failed { // after a failure, rapid looks for a shorter one
+			return
+		}
+		ended := false
+		defer func() { failed = failed || !ended || t.Failed() }()
+		property(t)
+		ended = true
+	})
+}
