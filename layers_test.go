@@ -209,6 +209,28 @@ func TestLibrariesStayAtHome(t *testing.T) {
 	}
 }
 
+// TestOnlyTestsDoNotSync: no program opens a database whose acknowledged writes a power cut may lose.
+func TestOnlyTestsDoNotSync(t *testing.T) {
+	callers := 0
+	for name, p := range list(t, "./...") {
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(path.Join(name, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), "OpenUnsynced(") || name == "internal/store" {
+				continue
+			}
+			if callers++; name != "internal/servertest" {
+				t.Errorf("%s calls OpenUnsynced, which is for tests", name)
+			}
+		}
+	}
+	if callers == 0 {
+		t.Error("internal/servertest does not call OpenUnsynced: the check does not work")
+	}
+}
+
 func TestVocabularyUsesTheStandardLibraryAlone(t *testing.T) {
 	for name, p := range list(t, "-deps", "./warranty") {
 		if name != "warranty" && !p.Standard {

@@ -32,7 +32,7 @@ func Lock(t *testing.T, w *World) {
 // Direct opens a connection to a database that bypasses the service.
 func Direct(t testing.TB, database string) *sql.DB {
 	t.Helper()
-	driver, source := "sqlite3", "file:"+database+"?_pragma=busy_timeout(10000)"
+	driver, source := "sqlite3", "file:"+database+"?_pragma=busy_timeout(10000)&_pragma=synchronous(off)"
 	if strings.HasPrefix(database, "postgres") {
 		driver, source = "pgx", database
 	}

@@ -28,7 +28,7 @@ func Postgres(t testing.TB) string {
 
 // migrate makes the newest schema and returns the database id.
 func migrate(ctx context.Context, database string) (uuid.UUID, error) {
-	st, err := store.Open(ctx, database)
+	st, err := store.OpenUnsynced(ctx, database)
 	if err != nil {
 		return uuid.Nil, err
 	}

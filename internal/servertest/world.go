@@ -145,7 +145,7 @@ func NewSQLite(t *testing.T, options ...Option) *World {
 // World.Do may contain a secret unless the request creates it.
 func New(t testing.TB, database string, options ...Option) *World {
 	t.Helper()
-	st, err := store.Open(context.Background(), database)
+	st, err := store.OpenUnsynced(context.Background(), database)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -302,7 +302,7 @@ func TestPeopleAreMailedOnceByManyWorkers(t *testing.T) {
 			st := w.Store
 			if w.IsPostgres() {
 				var err error
-				if st, err = store.Open(t.Context(), w.Database); err != nil {
+				if st, err = store.OpenUnsynced(t.Context(), w.Database); err != nil {
 					t.Fatal(err)
 				}
 				defer st.Close()

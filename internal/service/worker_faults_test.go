@@ -55,7 +55,7 @@ func replicas(t *testing.T, w *world, random *rand.Rand, box *postbox, n int) []
 	var list []*service.Service
 	var mu sync.Mutex
 	for range n {
-		st, err := store.Open(t.Context(), w.Database)
+		st, err := store.OpenUnsynced(t.Context(), w.Database)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func newPostgres(t testing.TB) string {
 
 // migrate makes the newest schema and returns the database id.
 func migrate(ctx context.Context, database string) (uuid.UUID, error) {
-	s, err := Open(ctx, database)
+	s, err := OpenUnsynced(ctx, database)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -63,7 +63,7 @@ func open(t testing.TB, database string) *Store {
 	t.Helper()
 	soon, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
-	s, err := Open(soon, database)
+	s, err := OpenUnsynced(soon, database)
 	if err != nil {
 		t.Fatal(err)
 	}

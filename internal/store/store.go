@@ -27,10 +27,20 @@ var migrationFiles embed.FS
 // Open opens a PostgreSQL database by its address, or a SQLite file by its path, and migrates its
 // schema.
 func Open(ctx context.Context, database string) (*Store, error) {
+	return openStore(ctx, database, false)
+}
+
+// OpenUnsynced is Open for tests that are not about durability: it does not wait until SQLite's writes are on the disk.
+func OpenUnsynced(ctx context.Context, database string) (*Store, error) {
+	return openStore(ctx, database, true)
+}
+
+func openStore(ctx context.Context, database string, unsynced bool) (*Store, error) {
 	c, err := configuration()
 	if err != nil {
 		return nil, err
 	}
+	c.Unsynced = unsynced
 	db, err := engine.Open(ctx, database, c)
 	if err != nil {
 		return nil, err

@@ -56,6 +56,9 @@ type Config struct {
 	Migrations fs.FS
 	// Encode converts an argument of a type that the package does not support to one that it does.
 	Encode func(any) any
+	// Unsynced leaves it to the operating system when a SQLite file is written to the disk, for tests: a power cut
+	// may lose acknowledged writes.
+	Unsynced bool
 }
 
 // DB is an open database.
@@ -75,7 +78,11 @@ type DB struct {
 // schema.
 func Open(ctx context.Context, database string, c Config) (*DB, error) {
 	if !IsPostgres(database) {
-		return openFile(ctx, sqliteFile{path: database}, c)
+		file := sqliteFile{path: database}
+		if c.Unsynced {
+			file.synchronous = "OFF"
+		}
+		return openFile(ctx, file, c)
 	}
 	b, err := openPostgres(ctx, database, c.Encode)
 	if err != nil {
