@@ -9,8 +9,6 @@ PACKAGES ?= ./...
 FUZZTIME ?= 10s
 # Timeout per package, several times the usual duration: a hanging run ends with a stack trace.
 TIMEOUT  ?= 30m
-# What go test vets; off if lint has run.
-VET      ?=
 
 # Tools are pinned in their own go.mod, so that the service does not depend on
 # what they import.
@@ -47,10 +45,15 @@ run: build ## run the service with demo data
 	bin/svcd --demo
 
 .PHONY: test
+test: export GOGC ?= 400
 test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
-	go build -o bin/test/ ./cmd/...
-	go build -modfile=tools/acme/go.mod -o bin/test/ $(addprefix github.com/letsencrypt/pebble/v2/cmd/,pebble pebble-challtestsrv)
-	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(if $(VET),-vet=$(VET)) $(PACKAGES)
+	go build -ldflags=-w -o bin/test/ ./cmd/...
+	go build -ldflags=-w -modfile=tools/acme/go.mod -o bin/test/ $(addprefix github.com/letsencrypt/pebble/v2/cmd/,pebble pebble-challtestsrv)
+	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
+
+.PHONY: long
+long: ## run all of the matrices and properties that make test runs a part of on PostgreSQL
+	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store
 
 .PHONY: feed
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one

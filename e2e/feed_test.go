@@ -40,6 +40,7 @@ type feedCopy struct {
 // transactions stay open, and a reader keeps a copy with the feed of changes. The copy must have
 // everything. SVC_TEST_FEED is the number of changes; "make feed" makes 100,000.
 func TestFeedOfThreeServers(t *testing.T) {
+	t.Parallel()
 	changes, err := strconv.ParseInt(os.Getenv("SVC_TEST_FEED"), 10, 64)
 	if err != nil {
 		changes = 400

@@ -65,6 +65,7 @@ func TestNothingIsWrittenAfterARevocation(t *testing.T) {
 
 // TestReplicasShareALimitExactly sends concurrent requests with one token to two replicas.
 func TestReplicasShareALimitExactly(t *testing.T) {
+	t.Parallel()
 	const limit, requests, rounds = 50, 150, 5
 	both := replicas(t)
 	session := both[0].register(t, "olga")

@@ -38,6 +38,7 @@ import (
 //	pretend STATUS MEDIA-TYPE FILE   starts a service on $pretend that always sends this response
 //	terminal N [-cols=C] [-after=REGEXP [-hidden] -type=FILE] command…  is exits in a terminal
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			tb := env.T().(testing.TB)

@@ -455,6 +455,7 @@ func TestMistypedVariableIsNamed(t *testing.T) {
 
 // TestHelpListsEverySetting compares the flags in the help with config.Table.
 func TestHelpListsEverySetting(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command(svcd(), "--help").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 )
 
 func TestBinaryIsStatic(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the test reads ELF files")
 	}
@@ -36,6 +37,7 @@ func TestBinaryIsStatic(t *testing.T) {
 
 // TestStartIsQuick measures the CPU time of a start on a database with records.
 func TestStartIsQuick(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	startIn(t, dir, "--demo").mustStop(t)
 	least := time.Hour

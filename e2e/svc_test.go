@@ -141,6 +141,7 @@ func newCaller(t testing.TB) caller {
 
 // TestSvcStartsQuickly measures the CPU time of a start, which does not depend on other load.
 func TestSvcStartsQuickly(t *testing.T) {
+	t.Parallel()
 	least := time.Hour
 	for range 10 {
 		cmd := exec.Command(svc(), "--help")
@@ -157,6 +158,7 @@ func TestSvcStartsQuickly(t *testing.T) {
 
 // TestSvcHoldsNoDatabase checks the modules that svc is built from.
 func TestSvcHoldsNoDatabase(t *testing.T) {
+	t.Parallel()
 	modules := func(program string) string {
 		out, err := exec.Command("go", "version", "-m", program).CombinedOutput()
 		if err != nil {
