@@ -56,8 +56,9 @@ var arrows = map[string]string{
 	"internal/web":          "api internal/describe internal/pages internal/service internal/sheet internal/upload warranty",
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/netaddr internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
+	"internal/operate":      "internal/archive internal/certs internal/config internal/files internal/listen internal/mail internal/outbound internal/service internal/store internal/terminal internal/version warranty",
 
-	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/outbound internal/server internal/service internal/store internal/terminal internal/version warranty",
+	"cmd/svcd":    "internal/certs internal/config internal/demo internal/limit internal/listen internal/man internal/operate internal/server internal/service internal/version",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/signin internal/version warranty", // describe makes the tools' schemas
 

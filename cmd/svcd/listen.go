@@ -9,6 +9,7 @@ import (
 
 	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/listen"
+	"warranty.example/svc/internal/operate"
 )
 
 // listeners are the open sockets of the service.
@@ -29,7 +30,7 @@ func (l listeners) Close() {
 func openListeners(c config.Config) (l listeners, err error) {
 	opener, err := listen.New()
 	if err != nil {
-		return l, usageError{err}
+		return l, operate.UsageError{Err: err}
 	}
 	if l.public, err = openListener(opener, c, "--listen", c.Listen); err != nil {
 		return l, err
@@ -42,7 +43,7 @@ func openListeners(c config.Config) (l listeners, err error) {
 	}
 	if err := opener.Close(); err != nil {
 		l.Close()
-		return l, usageError{err}
+		return l, operate.UsageError{Err: err}
 	}
 	return l, nil
 }
@@ -52,7 +53,7 @@ func openListener(opener *listen.Opener, c config.Config, flag, address string) 
 	var wrong listen.AddressError
 	switch {
 	case errors.As(err, &wrong):
-		return nil, usageError{fmt.Errorf("%s: cannot listen on %s: %w", flag, address, err)}
+		return nil, operate.UsageError{Err: fmt.Errorf("%s: cannot listen on %s: %w", flag, address, err)}
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, flag)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/internal/man"
+	"warranty.example/svc/internal/operate"
 	"warranty.example/svc/internal/version"
 )
 
@@ -17,7 +18,7 @@ func manCommand() *cobra.Command {
 		Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{errors.New("give a directory")}
+				return operate.UsageError{Err: errors.New("give a directory")}
 			}
 			return nil
 		},
@@ -49,7 +50,7 @@ func addCompletion(root *cobra.Command) {
 		if c.Name() == "completion" {
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(*cobra.Command, []string) error {
-				return usageError{errors.New("give a shell: bash, zsh, fish or powershell")}
+				return operate.UsageError{Err: errors.New("give a shell: bash, zsh, fish or powershell")}
 			}
 		}
 	}

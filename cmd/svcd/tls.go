@@ -2,38 +2,14 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 	"net"
-	"net/url"
 	"sync"
-	"time"
 
 	"warranty.example/svc/internal/certs"
 	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/operate"
 	"warranty.example/svc/internal/server"
-	"warranty.example/svc/internal/store"
 )
-
-// openCertificate reads the certificate of --tls-cert. It returns nil without one.
-func openCertificate(c config.Config, log *slog.Logger) (*certs.Files, error) {
-	if c.TLSCert == "" {
-		return nil, nil
-	}
-	files, err := certs.OpenFiles(c.TLSCert, c.TLSKey, log)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--tls-cert: %w", err)}
-	}
-	u, err := url.Parse(c.PublicURL)
-	if err != nil {
-		return nil, err
-	}
-	// Clients reject such a certificate. The operator may be about to replace it.
-	if err := files.Check(u.Hostname(), time.Now()); err != nil {
-		log.Warn("the certificate is not valid for the public URL", "error", err.Error())
-	}
-	return files, nil
-}
 
 // startTLS makes the server use the certificate and starts what runs beside it, until the
 // returned function is called.
@@ -49,7 +25,7 @@ func startTLS(
 		beside.Go(func() { files.Watch(running) })
 	}
 	if c.ACME {
-		a, err := newACME(c, srv.Service.Store, srv.Log)
+		a, err := operate.NewACME(c, srv.Service.Store, srv.Log)
 		if err != nil {
 			return stop, err
 		}
@@ -61,18 +37,4 @@ func startTLS(
 		beside.Go(func() { srv.Redirect(running, redirect, answer) })
 	}
 	return stop, nil
-}
-
-func newACME(c config.Config, st *store.Store, log *slog.Logger) (*certs.ACME, error) {
-	u, err := url.Parse(c.PublicURL)
-	if err != nil {
-		return nil, err
-	}
-	return &certs.ACME{
-		Host:      u.Hostname(),
-		Directory: c.ACMEDirectory,
-		Email:     c.ACMEEmail,
-		Store:     st,
-		Log:       log,
-	}, nil
 }

@@ -1,8 +1,0 @@
-//go:build !(linux || darwin || freebsd || openbsd)
-
-package main
-
-import "errors"
-
-// spaceOf is not supported on this system.
-func spaceOf(string) (free, total uint64, err error) { return 0, 0, errors.ErrUnsupported }

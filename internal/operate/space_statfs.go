@@ -1,0 +1,12 @@
+//go:build linux || darwin || freebsd
+
+package operate
+
+import "syscall"
+
+// spaceOf returns the bytes that this process may still write to a file system, and its size.
+func spaceOf(path string) (free, total uint64, err error) {
+	var s syscall.Statfs_t
+	err = syscall.Statfs(path, &s)
+	return uint64(max(0, int64(s.Bavail))) * uint64(s.Bsize), s.Blocks * uint64(s.Bsize), err
+}
