@@ -53,19 +53,20 @@ var arrows = map[string]string{
 	"internal/upload":       "api internal/service warranty",
 	"internal/outbound":     "internal/netaddr",
 	"internal/oauth":        "api internal/netaddr internal/service warranty",
-	"internal/web":          "api internal/describe internal/pages internal/service internal/sheet internal/upload warranty",
-	"internal/server":       "api internal/describe internal/limit internal/mcp internal/netaddr internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
+	"internal/jobs":         "internal/pages internal/service internal/sheet internal/store warranty",
+	"internal/web":          "api internal/describe internal/jobs internal/pages internal/service internal/sheet internal/upload warranty",
+	"internal/server":       "api internal/describe internal/jobs internal/limit internal/mcp internal/netaddr internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 	"internal/operate":      "internal/archive internal/certs internal/config internal/files internal/listen internal/mail internal/outbound internal/service internal/store internal/terminal internal/version warranty",
 
-	"cmd/svcd":    "internal/certs internal/config internal/demo internal/limit internal/listen internal/man internal/operate internal/server internal/service internal/version",
+	"cmd/svcd":    "internal/certs internal/config internal/demo internal/jobs internal/limit internal/listen internal/man internal/operate internal/server internal/service internal/version",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/signin internal/version warranty", // describe makes the tools' schemas
 
 	// Packages for tests. The lines above keep other packages from importing them.
 	"internal/testenv":     "",
 	"internal/openapitest": "",
-	"internal/servertest":  "api internal/describe internal/files internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
+	"internal/servertest":  "api internal/describe internal/files internal/jobs internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
 }
 
 // homes lists the packages that may import a library. A name includes all packages below

@@ -14,6 +14,7 @@ import (
 
 	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/demo"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/operate"
 	"warranty.example/svc/internal/server"
@@ -113,6 +114,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 
 	srv := &server.Server{
 		Service:               s,
+		Jobs:                  jobs.New(s),
 		Limits:                limits,
 		Log:                   log,
 		Version:               version.String(),

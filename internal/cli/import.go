@@ -16,6 +16,7 @@ import (
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
 	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/warranty"
 )
 
 // importer is one import.
@@ -161,9 +162,12 @@ func (i *importer) service() (sheet.Service, error) {
 	if err != nil {
 		return sheet.Service{}, err
 	}
+	create := bind(remote, api.CreateBatch)
 	return sheet.Service{
 		Lookup: bind(remote, api.LookupWarranties),
-		Batch:  bind(remote, api.CreateBatch),
+		Batch: func(ctx context.Context, in warranty.CreateBatch, _ []int64) (warranty.BatchResults, error) {
+			return create(ctx, in)
+		},
 		Get:    bind(remote, api.GetWarranty),
 		Update: bind(remote, api.UpdateWarranty),
 	}, nil

@@ -4,25 +4,20 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"warranty.example/svc/internal/service"
 )
 
 // watchWork exports what waits in the database, what this process gave up on, and the state of the backups.
 func (m *Metrics) watchWork(s *Server) {
 	m.registry.MustRegister(stored{s})
-	m.counter("svc_mail_failed_total", "Emails that this process gave up on.", nil,
-		func(t service.Tally) int64 { return t.Mails }, s)
-	const jobs = "Jobs that this process ended because of errors, or because of their account (refused)."
-	m.counter("svc_jobs_failed_total", jobs, prometheus.Labels{"reason": "error"},
-		func(t service.Tally) int64 { return t.FailedJobs }, s)
-	m.counter("svc_jobs_failed_total", jobs, prometheus.Labels{"reason": "refused"},
-		func(t service.Tally) int64 { return t.RefusedJobs }, s)
+	m.counter("svc_mail_failed_total", "Emails that this process gave up on.", nil, s.Service.MailsGivenUp)
+	const ended = "Jobs that this process ended because of errors, or because of their account (refused)."
+	m.counter("svc_jobs_failed_total", ended, prometheus.Labels{"reason": "error"}, s.Jobs.Failed)
+	m.counter("svc_jobs_failed_total", ended, prometheus.Labels{"reason": "refused"}, s.Jobs.Refused)
 }
 
-func (m *Metrics) counter(name, help string, labels prometheus.Labels, value func(service.Tally) int64, s *Server) {
+func (m *Metrics) counter(name, help string, labels prometheus.Labels, value func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
-		func() float64 { return float64(value(s.Service.Tally())) }))
+		func() float64 { return float64(value()) }))
 }
 
 // stored reads what the database knows when the metrics are read. It is the same on all replicas. While the

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -25,8 +26,9 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	httpServer := newHTTPServer(handler, s.Log)
 	httpServer.ConnState = open.track
 	worker, stopWorker := context.WithCancel(context.WithoutCancel(ctx))
-	worked := make(chan struct{})
-	go func() { defer close(worked); s.Service.Run(worker) }()
+	var workers sync.WaitGroup
+	workers.Go(func() { s.Service.Run(worker) })
+	workers.Go(func() { s.Jobs.Run(worker) })
 
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve(httpServer, open) }()
@@ -47,7 +49,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 		err = errors.Join(err, httpServer.Close())
 	}
 	stopWorker()
-	<-worked
+	workers.Wait()
 	return errors.Join(err, s.Service.FlushUsage(context.WithoutCancel(ctx)))
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mcp"
 	"warranty.example/svc/internal/oauth"
@@ -30,6 +31,7 @@ import (
 // Server serves the API, the web pages and MCP over HTTP.
 type Server struct {
 	Service *service.Service
+	Jobs    *jobs.Jobs
 	Limits  limit.Limiter
 	Log     *slog.Logger
 	Metrics *Metrics    // optional
@@ -92,6 +94,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
 	s.pages = &web.Web{
 		Service:    s.Service,
+		Jobs:       s.Jobs,
 		Log:        s.Log,
 		PublicURL:  s.PublicURL,
 		Version:    s.Version,

@@ -26,6 +26,7 @@ import (
 
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/openapitest"
 	"warranty.example/svc/internal/server"
@@ -44,6 +45,7 @@ type World struct {
 	Database string
 	Store    *store.Store
 	Service  *service.Service
+	Jobs     *jobs.Jobs
 	Server   *server.Server
 	HTTP     *httptest.Server
 	Client   *http.Client
@@ -182,8 +184,10 @@ func New(t testing.TB, database string, options ...Option) *World {
 	if err := w.Service.BindSigningKey(context.Background(), signingKey()); err != nil {
 		t.Fatal(err)
 	}
+	w.Jobs = jobs.New(w.Service)
 	w.Server = &server.Server{
 		Service:   w.Service,
+		Jobs:      w.Jobs,
 		Limits:    limit.NewMemory(w.Clock.Now),
 		Log:       log,
 		Version:   describe.Version,

@@ -29,7 +29,7 @@ func (s *Service) UpdateApp(ctx context.Context, p warranty.Principal, id warran
 		return warranty.Refuse(warranty.ValidationFailed, "Choose at least one thing that the app may do, or disconnect it.")
 	}
 	now := s.now()
-	return s.writeToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
+	return s.WriteToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
 		g, err := lockApp(tx, p, id)
 		switch {
 		case err != nil:
@@ -52,7 +52,7 @@ func (s *Service) UpdateApp(ctx context.Context, p warranty.Principal, id warran
 func (s *Service) DisconnectApp(ctx context.Context, p warranty.Principal, id warranty.ID) error {
 	now := s.now()
 	ended := s.event(p, warranty.AppDisconnected, id, now)
-	return s.writeToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
+	return s.WriteToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
 		g, err := lockApp(tx, p, id)
 		if err != nil {
 			return err

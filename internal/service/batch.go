@@ -19,6 +19,34 @@ import (
 func (s *Service) CreateBatch(
 	ctx context.Context, p warranty.Principal, in warranty.CreateBatch,
 ) (warranty.BatchResults, error) {
+	return s.createBatch(ctx, p, in, func(int) *jobRow { return nil })
+}
+
+// CreateBatchInJob is CreateBatch for rows of a job, one per item. A row creates at most one warranty, also if two
+// workers perform it.
+func (s *Service) CreateBatchInJob(
+	ctx context.Context, p warranty.Principal, in warranty.CreateBatch, job warranty.ID, rows []int64,
+) (warranty.BatchResults, error) {
+	return s.createBatch(ctx, p, in, func(item int) *jobRow { return &jobRow{job, rows[item]} })
+}
+
+// jobRow is a row of a job that creates a warranty.
+type jobRow struct {
+	job warranty.ID
+	row int64
+}
+
+// note notes in the transaction that creates a warranty that it belongs to the row. Without a row it is a no-op.
+func (r *jobRow) note(tx *store.Tx, id warranty.ID) error {
+	if r == nil {
+		return nil
+	}
+	return tx.InsertJobRecord(r.job, r.row, id)
+}
+
+func (s *Service) createBatch(
+	ctx context.Context, p warranty.Principal, in warranty.CreateBatch, rowOf func(item int) *jobRow,
+) (warranty.BatchResults, error) {
 	if err := in.Check(); err != nil {
 		return warranty.BatchResults{}, err
 	}
@@ -34,7 +62,7 @@ func (s *Service) CreateBatch(
 	b := batch{Service: s, p: p, items: make([]item, len(in.Items)), keep: in.Existing == warranty.KeepExisting}
 	for i, sent := range in.Items {
 		it := &b.items[i]
-		it.row = rowOf(ctx, i)
+		it.row = rowOf(i)
 		it.in, it.err = decodeItem(sent)
 		if in.IdempotencyKey != nil && it.err == nil && it.in.IdempotencyKey == nil && it.in.ExternalID == "" {
 			key := fmt.Sprintf("%s#%d", *in.IdempotencyKey, i)
@@ -201,10 +229,8 @@ func (b *batch) insert(tx *store.Tx, from *sender, fresh []*newItem) (err error)
 		return err
 	}
 	for _, n := range written {
-		if n.row != nil {
-			if err := tx.InsertJobRecord(n.row.job, n.row.row, n.made.ID); err != nil {
-				return err
-			}
+		if err := n.row.note(tx, n.made.ID); err != nil {
+			return err
 		}
 		if n.saved.Key != "" && n.made.Handover != nil && n.made.Handover.NotEmailed != nil {
 			if err := complete(tx, b.p, api.CreateWarranty.Name, &n.saved.Key, n.made); err != nil {
@@ -264,10 +290,7 @@ func (b *batch) finish(ctx context.Context, it *item) error {
 
 // createOne creates the record of an item on its own, or updates the one that has its external id.
 func (b *batch) createOne(ctx context.Context, it *item) (err error) {
-	if it.row != nil {
-		ctx = InJob(ctx, it.row.job, it.row.row)
-	}
-	if it.made, err = b.CreateWarranty(ctx, b.p, it.in); err == nil {
+	if it.made, err = b.createWarranty(ctx, b.p, it.in, it.row); err == nil {
 		it.status, it.replayed = warranty.BatchCreated, it.made.Replayed()
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"warranty.example/svc/internal/archive"
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
@@ -44,7 +45,7 @@ type endingRecord struct {
 const probeJob = "probe"
 
 // probe performs such a job.
-func probe(w *world) service.JobFunc {
+func probe(w *world) jobs.Work {
 	return func(ctx context.Context, p warranty.Principal, _ *warranty.Job, _ func() error) error {
 		_, err := w.Service.CreateWarranty(ctx, p, pan)
 		return err
@@ -58,7 +59,7 @@ func (w *world) newEndingScene(t *testing.T, alone bool) *endingScene {
 	s.ann, s.ivo, s.eve, s.kim = w.person("Ann", true), w.person("Ivo", true), w.person("Eve", true), w.person("Kim", true)
 	s.browser = w.SignedIn(t, servertest.Person{Email: s.ivo.User.Email, Password: servertest.Password})
 	s.shop = w.shop(s.ann)
-	w.Service.JobKinds[probeJob] = probe(w)
+	w.Jobs.Kinds[probeJob] = probe(w)
 	if !alone {
 		w.join(s.ann, s.shop, s.ivo, warranty.Admin)
 	}
@@ -131,9 +132,9 @@ func (s *endingScene) made(t *testing.T, p warranty.Principal, token, feed, app,
 	_, session, _ := strings.Cut(s.browser.Cookie, "=")
 	inBrowser := must[warranty.Principal](t)(s.Service.Authenticate(ctx, session, false))
 	inBrowser = must[warranty.Principal](t)(s.Service.ActFor(ctx, inBrowser, p.Account.ID))
-	s.Service.JobKinds[service.ExportJob] = exportLines(s.world, func(int) error { return nil })
-	done := must[warranty.Job](t)(s.Service.StartExport(ctx, inBrowser, "{}", 1))
-	if err := s.Service.RunJobs(ctx); err != nil {
+	s.Jobs.Kinds[jobs.ExportKind] = exportLines(s.world, func(int) error { return nil })
+	done := must[warranty.Job](t)(s.Jobs.StartExport(ctx, inBrowser, jobs.Export{}, 1))
+	if err := s.Jobs.RunOpen(ctx); err != nil {
 		t.Fatal(err)
 	}
 	s.exportOf(t, person{Principal: inBrowser}, done.ID)
@@ -143,7 +144,7 @@ func (s *endingScene) made(t *testing.T, p warranty.Principal, token, feed, app,
 			who, err = w.Service.ActFor(ctx, who, p.Account.ID)
 		}
 		if err == nil {
-			_, err = w.Service.Job(ctx, who, done.ID)
+			_, err = w.Jobs.Job(ctx, who, done.ID)
 		}
 		return err == nil
 	}
@@ -153,10 +154,10 @@ func (s *endingScene) made(t *testing.T, p warranty.Principal, token, feed, app,
 // start starts a job, which the worker has not taken yet.
 func (s *endingScene) start(t *testing.T, p warranty.Principal, job string) {
 	t.Helper()
-	started := must[warranty.Job](t)(s.Service.StartJob(ctx, p, probeJob, "{}", 1))
+	started := must[warranty.Job](t)(s.Jobs.Start(ctx, p, probeJob, struct{}{}, 1))
 	s.tries[job] = func(w *world) bool {
-		w.Service.JobKinds[probeJob] = probe(w)
-		if err := w.Service.RunJobs(ctx); err != nil {
+		w.Jobs.Kinds[probeJob] = probe(w)
+		if err := w.Jobs.RunOpen(ctx); err != nil {
 			t.Fatal(err)
 		}
 		state := w.strings(`SELECT state FROM jobs WHERE id = ` + w.literal(started.ID))
@@ -283,7 +284,7 @@ func (s *endingScene) each(t *testing.T, do func(person) error) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Service.RunJobs(ctx); err != nil {
+	if err := s.Jobs.RunOpen(ctx); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -394,7 +395,7 @@ func organizationEvents() map[string]endingEvent {
 			if err := do(s); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Service.RunJobs(ctx); err != nil {
+			if err := s.Jobs.RunOpen(ctx); err != nil {
 				t.Fatal(err)
 			}
 			return nil

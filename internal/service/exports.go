@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"time"
@@ -16,8 +15,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ExportJob is the kind of jobs that write a file for the person who started them.
-const ExportJob = "export"
+// ExportLifetime is how long the file of an export is kept.
+const ExportLifetime = fileGrace
 
 // ExportFile is a file that a job wrote. It is in the result of the job.
 type ExportFile struct {
@@ -25,18 +24,6 @@ type ExportFile struct {
 	SHA256  string    `json:"sha256"`
 	Size    int64     `json:"size"`
 	Expires time.Time `json:"expires"`
-}
-
-// StartExport adds an export of the principal's account. Viewers can export too: they can read everything.
-func (s *Service) StartExport(ctx context.Context, p warranty.Principal, input string, total int64) (warranty.Job, error) {
-	return s.startJob(ctx, p, warranty.Viewer, ExportJob, input, total, func(tx *store.Tx, account store.Account) error {
-		n, err := tx.CountJobsSince(account.ID, ExportJob, s.now().Add(-fileGrace))
-		if err == nil && n >= warranty.MaxExports {
-			err = warranty.Refuse(warranty.InUse,
-				fmt.Sprintf("%d long exports were started in the last 24 hours. Download one of them, or wait.", n))
-		}
-		return err
-	})
 }
 
 // WriteExport stores what write writes as a file for the principal. The file is noted as deleted before it exists, so
@@ -51,9 +38,9 @@ func (s *Service) WriteExport(
 		return f, err
 	}
 	now := s.now()
-	f.Expires = now.Add(fileGrace)
+	f.Expires = now.Add(ExportLifetime)
 	// This also checks the session of the job.
-	err = s.writeToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
+	err = s.WriteToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
 		return tx.NoteUnused([]string{f.Key}, store.FileDeleted, now)
 	})
 	if err != nil {

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
 // exportLines is a kind of job that writes lines to a file. before is called before each line.
-func exportLines(w *world, before func(line int) error) service.JobFunc {
+func exportLines(w *world, before func(line int) error) jobs.Work {
 	return func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 		f, err := w.Service.WriteExport(ctx, p, func(to io.Writer) error {
 			for line := range 500 {
@@ -40,7 +41,7 @@ func exportLines(w *world, before func(line int) error) service.JobFunc {
 
 func (w *world) exportOf(t *testing.T, p person, id warranty.ID) (f service.ExportFile) {
 	t.Helper()
-	j, err := w.Service.Job(ctx, p.Principal, id)
+	j, err := w.Jobs.Job(ctx, p.Principal, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +60,14 @@ func TestExportsSurviveAndEnd(t *testing.T) {
 		killed := errors.New("killed")
 		start := func() warranty.Job {
 			t.Helper()
-			j, err := w.Service.StartExport(ctx, shop.acting.Principal, "{}", 500)
+			j, err := w.Jobs.StartExport(ctx, shop.acting.Principal, jobs.Export{}, 500)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return j
 		}
 		attempts := 0
-		w.Service.JobKinds[service.ExportJob] = exportLines(w, func(line int) error {
+		w.Jobs.Kinds[jobs.ExportKind] = exportLines(w, func(line int) error {
 			if line == 0 {
 				attempts++
 			}
@@ -76,11 +77,11 @@ func TestExportsSurviveAndEnd(t *testing.T) {
 			return nil
 		})
 		j := start()
-		if err := w.Service.RunJobs(ctx); !errors.Is(err, killed) {
+		if err := w.Jobs.RunOpen(ctx); !errors.Is(err, killed) {
 			t.Fatal(err)
 		}
 		w.Clock.Advance(2 * time.Minute)
-		if err := w.Service.RunJobs(ctx); err != nil {
+		if err := w.Jobs.RunOpen(ctx); err != nil {
 			t.Fatal(err)
 		}
 		f := w.exportOf(t, shop.acting, j.ID)
@@ -107,14 +108,14 @@ func TestExportsSurviveAndEnd(t *testing.T) {
 		for what, p := range map[string]warranty.Principal{
 			"another admin": w.acting(bob, shop.Organization), "the person's own account": shop.admin.Principal,
 		} {
-			if _, err := w.Service.Job(ctx, p, j.ID); !errors.Is(err, warranty.ErrNotFound) {
+			if _, err := w.Jobs.Job(ctx, p, j.ID); !errors.Is(err, warranty.ErrNotFound) {
 				t.Errorf("%s: %v", what, err)
 			}
-			if list, err := w.Service.Jobs(ctx, p); err != nil || len(list) != 0 {
+			if list, err := w.Jobs.List(ctx, p); err != nil || len(list) != 0 {
 				t.Errorf("%s: %v, %v", what, list, err)
 			}
 		}
-		if list, err := w.Service.Jobs(ctx, shop.acting.Principal); err != nil || len(list) != 1 {
+		if list, err := w.Jobs.List(ctx, shop.acting.Principal); err != nil || len(list) != 1 {
 			t.Errorf("the list: %v, %v", list, err)
 		}
 
@@ -141,35 +142,35 @@ func TestExportsSurviveAndEnd(t *testing.T) {
 func TestExportsEndWithTheSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ann := w.person("Ann", true)
-		w.Service.JobKinds[service.ExportJob] = exportLines(w, func(int) error { return nil })
-		j, err := w.Service.StartExport(ctx, ann.Principal, "{}", 1)
+		w.Jobs.Kinds[jobs.ExportKind] = exportLines(w, func(int) error { return nil })
+		j, err := w.Jobs.StartExport(ctx, ann.Principal, jobs.Export{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Service.SignOut(ctx, ann.Principal, warranty.SignOut{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Service.RunJobs(ctx); err != nil {
+		if err := w.Jobs.RunOpen(ctx); err != nil {
 			t.Fatal(err)
 		}
 		again := w.session(ann.User, time.Hour)
-		j, err = w.Service.Job(ctx, again.Principal, j.ID)
+		j, err = w.Jobs.Job(ctx, again.Principal, j.ID)
 		if err != nil || j.State != warranty.JobFailed {
 			t.Fatalf("%v, %v", j, err)
 		}
 		equal(t, "files", w.in(files.Complete), 0)
 		for n := 1; n < warranty.MaxExports; n++ {
-			if _, err = w.Service.StartExport(ctx, again.Principal, "{}", 1); err != nil {
+			if _, err = w.Jobs.StartExport(ctx, again.Principal, jobs.Export{}, 1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := w.Service.StartExport(ctx, again.Principal, "{}", 1); warranty.AsError(err).Code != warranty.InUse {
+		if _, err := w.Jobs.StartExport(ctx, again.Principal, jobs.Export{}, 1); warranty.AsError(err).Code != warranty.InUse {
 			t.Fatalf("one too many: %v", err)
 		}
 		w.Clock.Advance(25 * time.Hour)
 		later := w.session(ann.User, time.Hour)
 		w.execute(`UPDATE jobs SET state = 2`)
-		if _, err := w.Service.StartExport(ctx, later.Principal, "{}", 1); err != nil {
+		if _, err := w.Jobs.StartExport(ctx, later.Principal, jobs.Export{}, 1); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -26,7 +26,7 @@ func (w *world) importing(p person) sheet.Service {
 		Lookup: func(ctx context.Context, in warranty.LookupWarranties) (warranty.Lookups, error) {
 			return w.Service.LookupWarranties(ctx, p.Principal, in)
 		},
-		Batch: func(ctx context.Context, in warranty.CreateBatch) (warranty.BatchResults, error) {
+		Batch: func(ctx context.Context, in warranty.CreateBatch, _ []int64) (warranty.BatchResults, error) {
 			return w.Service.CreateBatch(ctx, p.Principal, in)
 		},
 		Get: func(ctx context.Context, in warranty.GetWarranty) (warranty.Warranty, error) {
@@ -201,10 +201,10 @@ func TestImportThatEndedEarlyIsFinished(t *testing.T) {
 			for ; runs < 500; runs++ {
 				real := w.importing(to)
 				broken := real
-				broken.Batch = func(ctx context.Context, in warranty.CreateBatch) (made warranty.BatchResults, err error) {
+				broken.Batch = func(ctx context.Context, in warranty.CreateBatch, lines []int64) (made warranty.BatchResults, err error) {
 					dice := random.IntN(3)
 					if dice != 0 {
-						made, err = real.Batch(ctx, in)
+						made, err = real.Batch(ctx, in, lines)
 					}
 					if dice < 2 {
 						return made, crash

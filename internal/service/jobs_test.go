@@ -5,20 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/warranty"
 )
 
 const jobRows = 12
 
 // createRows is a kind of job that creates a warranty per row. before is called before each row.
-func createRows(w *world, before func(row int64) error) service.JobFunc {
+func createRows(w *world, before func(row int64) error) jobs.Work {
 	return func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
-		done, err := w.Service.JobRows(ctx, j.ID)
+		done, _, err := w.Store.JobRecords(ctx, j.ID)
 		if err != nil {
 			return err
 		}
@@ -26,10 +27,15 @@ func createRows(w *world, before func(row int64) error) service.JobFunc {
 			if err := before(row); err != nil {
 				return err
 			}
-			if !done[row] {
-				in := warranty.CreateWarranty{ProductName: fmt.Sprint("Pan ", row), StartDate: date("2026-01-01"), EndDate: date("2028-01-01")}
-				if _, err := w.Service.CreateWarranty(service.InJob(ctx, j.ID, row), p, in); err != nil {
+			if !slices.Contains(done, row) {
+				in := warranty.CreateBatch{Items: []warranty.BatchItem{{Text: fmt.Appendf(nil,
+					`{"product_name":"Pan %d","start_date":"2026-01-01","end_date":"2028-01-01"}`, row)}}}
+				made, err := w.Service.CreateBatchInJob(ctx, p, in, j.ID, []int64{row})
+				if err != nil {
 					return err
+				}
+				if problem := made.Results[0].Problem; problem != nil {
+					return &warranty.Error{Code: problem.Code, Message: problem.Detail}
 				}
 			}
 			j.Done = row
@@ -45,7 +51,7 @@ func goOn(int64) error { return nil }
 
 func (i issuer) startJob(t *testing.T, w *world) warranty.Job {
 	t.Helper()
-	j, err := w.Service.StartJob(ctx, i.acting.Principal, "rows", "{}", jobRows)
+	j, err := w.Jobs.Start(ctx, i.acting.Principal, "rows", struct{}{}, jobRows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +60,7 @@ func (i issuer) startJob(t *testing.T, w *world) warranty.Job {
 
 func (i issuer) job(t *testing.T, id warranty.ID) warranty.Job {
 	t.Helper()
-	j, err := i.Service.Job(ctx, i.acting.Principal, id)
+	j, err := i.Jobs.Job(ctx, i.acting.Principal, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,26 +74,26 @@ func TestJobsSurviveTheirWorker(t *testing.T) {
 		w := worlds[0]
 		shop := w.issuer("Ann")
 		killed := errors.New("killed")
-		w.Service.JobKinds["rows"] = createRows(w, func(row int64) error {
+		w.Jobs.Kinds["rows"] = createRows(w, func(row int64) error {
 			if row == 5 {
 				return killed
 			}
 			return nil
 		})
 		j := shop.startJob(t, w)
-		if err := w.Service.RunJobs(ctx); !errors.Is(err, killed) {
+		if err := w.Jobs.RunOpen(ctx); !errors.Is(err, killed) {
 			t.Fatal(err)
 		}
 		var twice atomic.Int64
 		other := worlds[len(worlds)-1]
-		other.Service.JobKinds["rows"] = createRows(other, func(int64) error { twice.Add(1); return nil })
-		if err := other.Service.RunJobs(ctx); err != nil || twice.Load() != 0 {
+		other.Jobs.Kinds["rows"] = createRows(other, func(int64) error { twice.Add(1); return nil })
+		if err := other.Jobs.RunOpen(ctx); err != nil || twice.Load() != 0 {
 			t.Fatalf("the lease does not hold: %v, %d", err, twice.Load())
 		}
 		for _, replica := range worlds {
 			replica.Clock.Advance(2 * time.Minute)
 		}
-		if err := other.Service.RunJobs(ctx); err != nil {
+		if err := other.Jobs.RunOpen(ctx); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "state", shop.job(t, j.ID).State, warranty.JobDone)
@@ -103,7 +109,7 @@ func TestTwoWorkersOfOneJob(t *testing.T) {
 		w := worlds[0]
 		shop := w.issuer("Ann")
 		paused, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		w.Service.JobKinds["rows"] = createRows(w, func(row int64) error {
+		w.Jobs.Kinds["rows"] = createRows(w, func(row int64) error {
 			if row == 5 {
 				close(paused)
 				<-resume
@@ -111,7 +117,7 @@ func TestTwoWorkersOfOneJob(t *testing.T) {
 			return nil
 		})
 		j := shop.startJob(t, w)
-		go func() { ended <- w.Service.RunJobs(ctx) }()
+		go func() { ended <- w.Jobs.RunOpen(ctx) }()
 		select {
 		case <-paused:
 		case err := <-ended:
@@ -121,8 +127,8 @@ func TestTwoWorkersOfOneJob(t *testing.T) {
 			replica.Clock.Advance(2 * time.Minute)
 		}
 		other := worlds[len(worlds)-1]
-		other.Service.JobKinds["rows"] = createRows(other, goOn)
-		if err := other.Service.RunJobs(ctx); err != nil {
+		other.Jobs.Kinds["rows"] = createRows(other, goOn)
+		if err := other.Jobs.RunOpen(ctx); err != nil {
 			t.Fatal(err)
 		}
 		close(resume)
@@ -137,13 +143,13 @@ func TestJobsAtOnce(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		shop := worlds[0].issuer("Ann")
 		for _, w := range worlds {
-			w.Service.JobKinds["rows"] = createRows(w, goOn)
+			w.Jobs.Kinds["rows"] = createRows(w, goOn)
 		}
 		for range 4 {
 			shop.startJob(t, worlds[0])
 		}
 		together(2*len(worlds), func(i int) {
-			if err := worlds[i%len(worlds)].Service.RunJobs(ctx); err != nil {
+			if err := worlds[i%len(worlds)].Jobs.RunOpen(ctx); err != nil {
 				t.Error(err)
 			}
 		})
@@ -156,15 +162,15 @@ func TestJobsAtOnce(t *testing.T) {
 func TestUndoAJob(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		shop, other := w.issuer("Ann"), w.issuer("Bea")
-		w.Service.JobKinds["rows"] = createRows(w, goOn)
+		w.Jobs.Kinds["rows"] = createRows(w, goOn)
 		j := shop.startJob(t, w)
 		run := func() {
 			t.Helper()
-			if err := w.Service.RunJobs(ctx); err != nil {
+			if err := w.Jobs.RunOpen(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Service.UndoJob(ctx, shop.acting.Principal, j.ID); codeOf(err) != warranty.InvalidTransition {
+		if err := w.Jobs.Undo(ctx, shop.acting.Principal, j.ID); codeOf(err) != warranty.InvalidTransition {
 			t.Errorf("undoing a running job: %v", err)
 		}
 		run()
@@ -177,19 +183,19 @@ func TestUndoAJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Service.UndoJob(ctx, other.acting.Principal, j.ID); !errors.Is(err, warranty.ErrNotFound) {
+		if err := w.Jobs.Undo(ctx, other.acting.Principal, j.ID); !errors.Is(err, warranty.ErrNotFound) {
 			t.Errorf("a stranger: %v", err)
 		}
 		viewer := shop.acting.Principal
 		viewer.Account.Role = warranty.Viewer
-		if err := w.Service.UndoJob(ctx, viewer, j.ID); codeOf(err) != warranty.RoleNotAllowed {
+		if err := w.Jobs.Undo(ctx, viewer, j.ID); codeOf(err) != warranty.RoleNotAllowed {
 			t.Errorf("a viewer: %v", err)
 		}
-		if err := w.Service.UndoJob(ctx, shop.acting.Principal, j.ID); err != nil {
+		if err := w.Jobs.Undo(ctx, shop.acting.Principal, j.ID); err != nil {
 			t.Fatal(err)
 		}
 		run()
-		var out service.Undone
+		var out jobs.Undone
 		done := shop.job(t, j.ID)
 		if err := json.Unmarshal([]byte(done.Result), &out); err != nil {
 			t.Fatal(err)
@@ -206,10 +212,10 @@ func TestUndoAJob(t *testing.T) {
 func TestJobsEndWithTheirSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		shop := w.issuer("Ann")
-		w.Service.JobKinds["rows"] = createRows(w, goOn)
+		w.Jobs.Kinds["rows"] = createRows(w, goOn)
 		j := shop.startJob(t, w)
 		w.Must(204, request{Method: "DELETE", Path: "/api/auth/sessions/current", Secret: shop.admin.session})
-		if err := w.Service.RunJobs(ctx); err != nil {
+		if err := w.Jobs.RunOpen(ctx); err != nil {
 			t.Fatal(err)
 		}
 		done := shop.job(t, j.ID)
@@ -229,7 +235,7 @@ func TestUndoKeepsWhatWasUsed(t *testing.T) {
 		shop := w.issuer("Ann")
 		p := shop.acting.Principal
 		void, renamed := warranty.Void, "Renamed"
-		w.Service.JobKinds["rows"] = func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
+		w.Jobs.Kinds["rows"] = func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 			if err := createRows(w, goOn)(ctx, p, j, save); err != nil {
 				return err
 			}
@@ -243,7 +249,7 @@ func TestUndoKeepsWhatWasUsed(t *testing.T) {
 		run := func() {
 			t.Helper()
 			w.Clock.Advance(time.Second)
-			if err := w.Service.RunJobs(ctx); err != nil {
+			if err := w.Jobs.RunOpen(ctx); err != nil {
 				t.Fatal(err)
 			}
 			w.Clock.Advance(time.Second)
@@ -264,7 +270,7 @@ func TestUndoKeepsWhatWasUsed(t *testing.T) {
 		w.Must(201, upload)
 		undo := func() {
 			t.Helper()
-			if err := w.Service.UndoJob(ctx, p, j.ID); err != nil {
+			if err := w.Jobs.Undo(ctx, p, j.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -274,7 +280,7 @@ func TestUndoKeepsWhatWasUsed(t *testing.T) {
 		equal(t, "the undo stopped", shop.job(t, j.ID).UndoStopped(), true)
 		undo()
 		run()
-		var out service.Undone
+		var out jobs.Undone
 		if err := json.Unmarshal([]byte(shop.job(t, j.ID).Result), &out); err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,7 @@ func (s *Service) RemoveMember(
 		return warranty.None{}, err
 	}
 	now := s.now()
-	err = s.writeToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
+	err = s.WriteToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
 		m, err := tx.Member(account.ID, in.UserID)
 		if err != nil {
 			return err

@@ -123,7 +123,7 @@ func (s *Service) ApproveAuthorization(
 	}
 	connected := s.event(p, warranty.AppConnected, g.ID, now, warranty.Change{Field: "name", To: &g.Name},
 		warranty.Change{Field: "scopes", To: warranty.Optional(g.Scopes.String())})
-	err = s.writeToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
+	err = s.WriteToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
 		if _, err := tx.UseAuthorization(warranty.HashSecret(id), p.CredentialID, now); err != nil {
 			return err
 		}

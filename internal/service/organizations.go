@@ -187,7 +187,7 @@ func (s *Service) UpdateOrganization(
 		needed = warranty.Admin
 	}
 	var changed warranty.Organization
-	err = s.writeToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
+	err = s.WriteToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
 		o, err := tx.Organization(in.ID, p.User.ID)
 		if err != nil {
 			return err

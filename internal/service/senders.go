@@ -36,7 +36,7 @@ func (from *sender) id() store.MailSender {
 	return store.MailSender{Account: from.ID, Person: from.person}
 }
 
-// writeMailing is writeToAccount for writes that email other people. The person is locked too, so that their emails
+// writeMailing is WriteToAccount for writes that email other people. The person is locked too, so that their emails
 // for several organizations are counted exactly.
 func (s *Service) writeMailing(
 	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, fn func(*store.Tx, *sender) error,

@@ -53,9 +53,6 @@ type Service struct {
 	// SigningKey signs certificates; nil means that there are none.
 	SigningKey *warranty.SigningKey
 
-	// JobKinds perform the jobs of each kind. They are set before the worker starts.
-	JobKinds map[string]JobFunc
-
 	// LookupTXT looks up the DNS records that verify domains.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 
@@ -79,11 +76,10 @@ type Service struct {
 	requests  *requestLog
 	errors    *errorLog
 	delivery  *delivery
-	tally     *tally
+	mailsLost *atomic.Int64 // given up by this process
 	started   time.Time
 	mailNow   chan struct{}
 	codesNow  chan struct{}
-	jobsNow   chan struct{}
 	finished  *finishedMails
 
 	unsubscribe *unsubscribeKey
@@ -160,13 +156,11 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		requests:  newRequestLog(),
 		errors:    newErrorLog(),
 		delivery:  &delivery{},
-		tally:     &tally{},
+		mailsLost: &atomic.Int64{},
 		started:   time.Now(),
 		mailNow:   make(chan struct{}, 1),
 		codesNow:  make(chan struct{}, 1),
 		uploads:   new(uploadGate),
-		jobsNow:   make(chan struct{}, 1),
-		JobKinds:  map[string]JobFunc{},
 		finished:  newFinishedMails(),
 
 		unsubscribe: &unsubscribeKey{},
@@ -213,17 +207,19 @@ func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*st
 func (s *Service) writeLocked(
 	ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error,
 ) error {
-	return s.writeToAccount(ctx, p, warranty.Member, fn)
+	return s.WriteToAccount(ctx, p, warranty.Member, fn)
 }
 
 // manage is writeLocked for what only admins of an organization may do.
 func (s *Service) manage(
 	ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error,
 ) error {
-	return s.writeToAccount(ctx, p, warranty.Admin, fn)
+	return s.WriteToAccount(ctx, p, warranty.Admin, fn)
 }
 
-func (s *Service) writeToAccount(
+// WriteToAccount runs a transaction with the principal's account locked. It commits only if the credential is still
+// valid and the principal has the needed role.
+func (s *Service) WriteToAccount(
 	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, fn func(*store.Tx, store.Account) error,
 ) error {
 	var account store.Account

@@ -37,7 +37,7 @@ func TestGivenUpMailsStayCounted(t *testing.T) {
 			equal(t, "the outbox", queue, want)
 			w.Clock.Advance(3 * time.Minute)
 		}
-		equal(t, "given up", w.Service.Tally().Mails, int64(1))
+		equal(t, "given up", w.Service.MailsGivenUp(), int64(1))
 		w.Clock.Advance(29 * 24 * time.Hour)
 		if err := w.Service.SendMail(ctx); err != nil {
 			t.Error(err)
@@ -65,14 +65,14 @@ func TestJobsAreCounted(t *testing.T) {
 		}
 		count("none", service.JobQueue{})
 		broken := errors.New("broken")
-		w.Service.JobKinds["rows"] = createRows(w, func(int64) error { return broken })
+		w.Jobs.Kinds["rows"] = createRows(w, func(int64) error { return broken })
 		j := shop.startJob(t, w)
 		waiting := count("waiting", service.JobQueue{Waiting: 1})
 		if !waiting.Stalled.Equal(shop.job(t, j.ID).CreatedAt) || waiting.Stuck(w.Clock.Now()) || !waiting.Stuck(w.Clock.Now().Add(11*time.Minute)) {
 			t.Errorf("waits since %v", waiting.Stalled)
 		}
 		for try := 1; try <= 20; try++ {
-			err := w.Service.RunJobs(ctx)
+			err := w.Jobs.RunOpen(ctx)
 			if try == 20 {
 				equal(t, "the last attempt", err, error(nil))
 				break
@@ -86,12 +86,12 @@ func TestJobsAreCounted(t *testing.T) {
 		if failed := count("failed", service.JobQueue{Failed: 1}); !failed.Stalled.IsZero() || failed.Stuck(w.Clock.Now()) {
 			t.Errorf("a failed job waits since %v", failed.Stalled)
 		}
-		equal(t, "ended by an error", w.Service.Tally(), service.Tally{FailedJobs: 1})
+		equal(t, "ended by an error", []int64{w.Jobs.Failed(), w.Jobs.Refused()}, []int64{1, 0})
 
-		w.Service.JobKinds["rows"] = createRows(w, goOn)
+		w.Jobs.Kinds["rows"] = createRows(w, goOn)
 		shop.startJob(t, w)
 		w.Must(204, request{Method: "DELETE", Path: "/api/auth/sessions/current", Secret: shop.admin.session})
-		equal(t, "without its session", w.Service.RunJobs(ctx), error(nil))
-		equal(t, "ended by a refusal", w.Service.Tally(), service.Tally{FailedJobs: 1, RefusedJobs: 1})
+		equal(t, "without its session", w.Jobs.RunOpen(ctx), error(nil))
+		equal(t, "ended by a refusal", []int64{w.Jobs.Failed(), w.Jobs.Refused()}, []int64{1, 1})
 	})
 }

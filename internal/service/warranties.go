@@ -165,6 +165,13 @@ func (s *Service) warrantyPage(id warranty.ID) string {
 func (s *Service) CreateWarranty(
 	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty,
 ) (warranty.Warranty, error) {
+	return s.createWarranty(ctx, p, in, nil)
+}
+
+// createWarranty is CreateWarranty for a row of a job, or for none.
+func (s *Service) createWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty, row *jobRow,
+) (warranty.Warranty, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err
 	}
@@ -186,7 +193,7 @@ func (s *Service) CreateWarranty(
 				if err := s.create(tx, p, from, []issuing{{&made, o}}, []warranty.Event{created}); err != nil {
 					return err
 				}
-				if err := noteJob(ctx, tx, made.ID); err != nil || made.Handover.NotEmailed == nil {
+				if err := row.note(tx, made.ID); err != nil || made.Handover.NotEmailed == nil {
 					return err
 				}
 				return complete(tx, p, api.CreateWarranty.Name, key, made)
@@ -424,5 +431,18 @@ func (s *Service) deleteIf(
 		}
 		deleted.SubjectID = w.ID
 		return tx.InsertEvent(w.ID, deleted)
+	})
+}
+
+// DeleteUntouched deletes a warranty that nobody registered, changed or used since a time. Otherwise it is ErrChanged.
+func (s *Service) DeleteUntouched(
+	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey, since time.Time,
+) error {
+	return s.deleteIf(ctx, p, key, func(tx *store.Tx, w warranty.Warranty) error {
+		touched, err := tx.TouchedSince(w.ID, since)
+		if err == nil && touched {
+			err = warranty.ErrChanged
+		}
+		return err
 	})
 }

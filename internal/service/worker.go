@@ -54,10 +54,6 @@ func (s *Service) Run(ctx context.Context) {
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
-		{"run jobs", jobsEvery, s.RunJobs, s.jobsNow},
-		{"sweep jobs", sweepEvery, func(ctx context.Context) error {
-			return s.Store.SweepJobs(ctx, s.now().Add(-warranty.JobLifetime))
-		}, nil},
 		{"check domains", domainsEvery, s.CheckDomains, nil},
 		{"erase accounts", eraseEvery, s.EraseUsers, nil},
 		{"empty trash", sweepEvery, s.EmptyTrash, nil},
@@ -66,20 +62,26 @@ func (s *Service) Run(ctx context.Context) {
 		{"check files folder", folderEvery, s.CheckFolder, nil},
 		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica
 	} {
-		running.Go(func() {
-			tick := time.NewTicker(work.every)
-			defer tick.Stop()
-			for ctx.Err() == nil {
-				s.attempt(work.what, func() error { return work.do(ctx) })
-				select {
-				case <-ctx.Done():
-				case <-tick.C:
-				case <-work.wake:
-				}
-			}
-		})
+		running.Go(func() { s.Every(ctx, work.what, work.every, work.do, work.wake) })
 	}
 	running.Wait()
+}
+
+// Every does a task now, at intervals and when it is woken, until ctx is done. It logs errors and panics. wake may be
+// nil.
+func (s *Service) Every(
+	ctx context.Context, what string, every time.Duration, do func(context.Context) error, wake <-chan struct{},
+) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		s.attempt(what, func() error { return do(ctx) })
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		case <-wake:
+		}
+	}
 }
 
 // attempt runs one task and logs errors and panics.
@@ -253,11 +255,14 @@ func (s *Service) recordMailFailures(ctx context.Context, failures []store.MailF
 	})
 	for _, f := range failures {
 		if f.Final && err == nil {
-			s.tally.mails.Add(1)
+			s.mailsLost.Add(1)
 		}
 	}
 	return err
 }
+
+// MailsGivenUp returns the number of emails that this process gave up on.
+func (s *Service) MailsGivenUp() int64 { return s.mailsLost.Load() }
 
 // removeMail removes a finished email, even if ctx is done. If it does not exist, an
 // earlier transaction that was reported as failed has removed it.

@@ -17,14 +17,6 @@ type sending struct {
 	outcome *Outcome
 }
 
-type linesKey struct{}
-
-// LinesOf returns the lines of the rows in a batch, in the order of its items.
-func LinesOf(ctx context.Context) []int64 {
-	lines, _ := ctx.Value(linesKey{}).([]int64)
-	return lines
-}
-
 // send sends rows in one batch. Rows whose record an earlier run created, and someone deleted since, are sent again.
 func (im *Import) send(ctx context.Context, rows []*sending) error {
 	for len(rows) > 0 {
@@ -32,7 +24,7 @@ func (im *Import) send(ctx context.Context, rows []*sending) error {
 		if err != nil {
 			return err
 		}
-		out, err := im.Service.Batch(context.WithValue(ctx, linesKey{}, lines), in)
+		out, err := im.Service.Batch(ctx, in, lines)
 		if err != nil {
 			return err
 		}

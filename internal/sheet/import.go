@@ -12,7 +12,8 @@ import (
 // process, or a remote one.
 type Service struct {
 	Lookup func(context.Context, warranty.LookupWarranties) (warranty.Lookups, error)
-	Batch  func(context.Context, warranty.CreateBatch) (warranty.BatchResults, error)
+	// Batch creates warranties. lines has the lines of the rows, in the order of the items.
+	Batch  func(ctx context.Context, in warranty.CreateBatch, lines []int64) (warranty.BatchResults, error)
 	Get    func(context.Context, warranty.GetWarranty) (warranty.Warranty, error)
 	Update func(context.Context, warranty.UpdateWarranty) (warranty.Warranty, error)
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,74 +9,19 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/pages"
-	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
-
-// bulkJob is the kind of jobs that change many warranties.
-const bulkJob = "bulk"
 
 // maxBulk is the number of warranties that one form can change.
 const maxBulk = 5000
 
-// Actions on the selected warranties of the list.
+// Actions on the selected warranties of the list that change nothing. The others are those of jobs.
 const (
-	bulkExport   = "export"
-	bulkLabels   = "labels"
-	bulkCategory = "category"
-	bulkVoid     = "void"
-	bulkCancel   = "cancelled"
-	bulkHandOver = "handover"
-	bulkDelete   = "delete"
-	bulkRestore  = "restore" // what bulkDelete deleted
+	bulkExport = "export"
+	bulkLabels = "labels"
 )
-
-// bulkInput is the input of a job that changes many warranties.
-type bulkInput struct {
-	Action string        `json:"action"`
-	Value  string        `json:"value"` // the category, the reason or the address
-	IDs    []warranty.ID `json:"ids"`
-	// Language is that of the person who started the job.
-	Language string `json:"language"`
-}
-
-// bulkResult is the progress and the result of such a job.
-type bulkResult struct {
-	Action  string        `json:"action"`
-	Changed int64         `json:"changed"`
-	Groups  []bulkGroup   `json:"groups"`
-	Skipped []warranty.ID `json:"skipped"`
-	// Deleted are the warranties that were deleted so far.
-	Deleted []warranty.ID `json:"deleted,omitempty"`
-}
-
-// bulkGroup is why several warranties were not changed.
-type bulkGroup struct {
-	Message    string   `json:"message"`
-	Count      int      `json:"count"`
-	References []string `json:"references"` // the first ones
-}
-
-// skip notes a warranty that was not changed.
-func (r *bulkResult) skip(id warranty.ID, reference, message string) {
-	r.Skipped = append(r.Skipped, id)
-	for i := range r.Groups {
-		if g := &r.Groups[i]; g.Message == message {
-			if g.Count++; len(g.References) < shownLines && reference != "" {
-				g.References = append(g.References, reference)
-			}
-			return
-		}
-	}
-	if len(r.Groups) < shownFaults {
-		g := bulkGroup{Message: message, Count: 1, References: []string{}}
-		if reference != "" {
-			g.References = append(g.References, reference)
-		}
-		r.Groups = append(r.Groups, g)
-	}
-}
 
 // bulkView is the data of the template "bulkresult".
 type bulkView struct {
@@ -132,15 +76,15 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 		return web.exportSelected(w, r, who, ids)
 	case bulkLabels:
 		return web.labelSelected(w, r, who, ids)
-	case bulkCategory, bulkVoid, bulkCancel, bulkHandOver, bulkDelete:
+	case jobs.SetCategory, jobs.Void, jobs.Cancel, jobs.HandOver, jobs.Delete:
 	default:
 		return errForm
 	}
-	if f.Values.Has("value") || action == bulkDelete && !all {
+	if f.Values.Has("value") || action == jobs.Delete && !all {
 		if wrong := web.bulkValue(web.reader(r), f, action); wrong != "" {
 			f.status, f.Errors = http.StatusUnprocessableEntity, map[string]string{"value": wrong}
 		} else {
-			return web.startBulk(w, r, who, bulkInput{Action: action, Value: strings.TrimSpace(f.Value("value")), IDs: ids})
+			return web.startBulk(w, r, who, jobs.Bulk{Action: action, Value: strings.TrimSpace(f.Value("value")), IDs: ids})
 		}
 	}
 	body := bulkForm{form: f, Action: action, Count: int64(len(ids)), Filter: queryOf(f.Values)}
@@ -153,15 +97,15 @@ func (web *Web) bulkValue(words reader, f form, action string) string {
 	value := strings.TrimSpace(f.Value("value"))
 	var in interface{ Check() error }
 	switch action {
-	case bulkCategory:
+	case jobs.SetCategory:
 		in = &warranty.UpdateWarranty{Category: &value}
-	case bulkVoid, bulkCancel:
+	case jobs.Void, jobs.Cancel:
 		status := warranty.Status(action)
 		in = &warranty.UpdateWarranty{Status: &status, StatusReason: value}
 		if value == "" {
 			return words.get("bulk.reason_missing")
 		}
-	case bulkHandOver:
+	case jobs.HandOver:
 		in = &warranty.OfferHandover{CustomerEmail: value}
 		if value == "" {
 			return words.get("bulk.email_missing")
@@ -251,13 +195,8 @@ const (
 )
 
 // startBulk starts a job that changes warranties, and waits a moment for its end.
-func (web *Web) startBulk(w http.ResponseWriter, r *http.Request, who warranty.Principal, in bulkInput) error {
-	in.Language = web.reader(r).Lang
-	input, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	job, err := web.Service.StartJob(r.Context(), who, bulkJob, string(input), int64(len(in.IDs)))
+func (web *Web) startBulk(w http.ResponseWriter, r *http.Request, who warranty.Principal, in jobs.Bulk) error {
+	job, err := web.Jobs.Start(r.Context(), who, jobs.BulkKind, in, int64(len(in.IDs)))
 	if err != nil {
 		return err
 	}
@@ -271,7 +210,7 @@ func (web *Web) startBulk(w http.ResponseWriter, r *http.Request, who warranty.P
 			return r.Context().Err()
 		case <-time.After(bulkEvery):
 		}
-		if job, err = web.Service.Job(r.Context(), who, job.ID); err != nil {
+		if job, err = web.Jobs.Job(r.Context(), who, job.ID); err != nil {
 			return err
 		}
 		if !job.State.Open() {
@@ -288,94 +227,6 @@ func listQuery(sent url.Values, job warranty.ID) url.Values {
 	return query
 }
 
-// runBulk performs a job that changes warranties. It continues where an interrupted one has stored its progress; a
-// change that was made before is made again without effect.
-func (web *Web) runBulk(ctx context.Context, who warranty.Principal, j *warranty.Job, save func() error) error {
-	var in bulkInput
-	result := bulkResult{Groups: []bulkGroup{}, Skipped: []warranty.ID{}}
-	if err := json.Unmarshal([]byte(j.Input), &in); err != nil {
-		return err
-	}
-	if j.Result != "" {
-		if err := json.Unmarshal([]byte(j.Result), &result); err != nil {
-			return err
-		}
-	}
-	result.Action = in.Action
-	store := func() error {
-		text, err := json.Marshal(result)
-		j.Result = string(text)
-		return err
-	}
-	for i := int(j.Done); i < len(in.IDs); i++ {
-		id := in.IDs[i]
-		err := web.change(ctx, who, in, id)
-		refusal := new(warranty.Error)
-		switch {
-		case err == nil, j.Attempts > 1 && errors.Is(err, warranty.ErrNotFound): // changed before an interruption
-			if result.Changed++; in.Action == bulkDelete {
-				result.Deleted = append(result.Deleted, id)
-			}
-		case errors.As(err, &refusal) && refusal.Code.Info().Status < http.StatusInternalServerError &&
-			refusal.Code != warranty.RateLimited && refusal.Code != warranty.SessionExpired:
-			result.skip(id, web.referenceOf(ctx, who, id), web.bulkReason(web.readerIn(in.Language), in.Action, refusal))
-		default:
-			if noted := store(); noted != nil {
-				return noted
-			}
-			return err // the result is stored with it
-		}
-		if j.Done = int64(i + 1); j.Done%saveEvery == 0 {
-			if err := errors.Join(store(), save()); err != nil {
-				return err
-			}
-		}
-	}
-	return store()
-}
-
-// change performs an action on one warranty.
-func (web *Web) change(ctx context.Context, who warranty.Principal, in bulkInput, id warranty.ID) (err error) {
-	key := warranty.WarrantyKey{ID: id}
-	switch in.Action {
-	case bulkCategory:
-		_, err = web.Service.UpdateWarranty(ctx, who, warranty.UpdateWarranty{ID: key, Category: &in.Value})
-	case bulkVoid, bulkCancel:
-		status := warranty.Status(in.Action)
-		_, err = web.Service.UpdateWarranty(ctx, who, warranty.UpdateWarranty{ID: key, Status: &status, StatusReason: in.Value})
-	case bulkHandOver:
-		_, err = web.Service.OfferHandover(ctx, who, warranty.OfferHandover{ID: key, CustomerEmail: in.Value})
-	case bulkDelete:
-		_, err = web.Service.DeleteWarranty(ctx, who, warranty.DeleteWarranty{ID: key})
-	case bulkRestore:
-		_, err = web.Service.RestoreWarranty(ctx, who, warranty.RestoreWarranty{ID: key})
-	default:
-		err = errForm
-	}
-	return err
-}
-
-// bulkReason returns why a warranty was not changed, in words that several warranties can share.
-func (web *Web) bulkReason(words reader, action string, refusal *warranty.Error) string {
-	switch {
-	case action == bulkDelete && refusal.Code == warranty.InUse:
-		return words.get("bulk.open_claim")
-	case refusal.Code == warranty.NotFound:
-		return words.get("bulk.gone")
-	case len(refusal.Fields) > 0:
-		return words.message(refusal.Fields[0].Message)
-	}
-	return words.message(refusal.Message)
-}
-
-func (web *Web) referenceOf(ctx context.Context, who warranty.Principal, id warranty.ID) string {
-	record, err := web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: id}})
-	if err != nil {
-		return ""
-	}
-	return string(record.ReferenceNumber)
-}
-
 // bulkOf returns the result of a job that changed warranties.
 // It is nil if there is none.
 func (web *Web) bulkOf(r *http.Request, who warranty.Principal, text string) (*jobPage, error) {
@@ -383,8 +234,8 @@ func (web *Web) bulkOf(r *http.Request, who warranty.Principal, text string) (*j
 	if wrong != nil {
 		id = warranty.ID{} // no job has it
 	}
-	j, err := web.Service.Job(r.Context(), who, id)
-	if errors.Is(err, warranty.ErrNotFound) || err == nil && j.Kind != bulkJob {
+	j, err := web.Jobs.Job(r.Context(), who, id)
+	if errors.Is(err, warranty.ErrNotFound) || err == nil && j.Kind != jobs.BulkKind {
 		return nil, nil //nolint:nilnil // the link is old or wrong
 	}
 	if err != nil {
@@ -404,10 +255,5 @@ func (web *Web) restoreBulk(w http.ResponseWriter, r *http.Request, who warranty
 	if page == nil || page.State.Open() || len(page.Bulk.Deleted) == 0 {
 		return warranty.ErrNotFound
 	}
-	return web.startBulk(w, r, who, bulkInput{Action: bulkRestore, IDs: page.Bulk.Deleted})
-}
-
-// serviceJobs binds the kinds of jobs that this package performs.
-func (web *Web) serviceJobs() map[string]service.JobFunc {
-	return map[string]service.JobFunc{importJob: web.runImport, bulkJob: web.runBulk, service.ExportJob: web.runExport}
+	return web.startBulk(w, r, who, jobs.Bulk{Action: jobs.Restore, IDs: page.Bulk.Deleted})
 }

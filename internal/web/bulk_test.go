@@ -33,7 +33,7 @@ func TestWebBulk(t *testing.T) {
 		if sent.Status != http.StatusSeeOther || !strings.HasPrefix(sent.Location, "/jobs/") {
 			t.Fatalf("%s: %d, leads to %s: %s", action, sent.Status, sent.Location, sent.Body)
 		}
-		if err := w.Service.RunJobs(t.Context()); err != nil {
+		if err := w.Jobs.RunOpen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return sent.Location
@@ -76,7 +76,7 @@ func TestWebBulk(t *testing.T) {
 	b.Post(deleted+"/undo").Says(t, "the undo of an import", 404)
 	restored := b.Post(deleted + "/restore")
 	equal(t, "undo", restored.Status, http.StatusSeeOther)
-	if err := w.Service.RunJobs(t.Context()); err != nil {
+	if err := w.Jobs.RunOpen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties restored.")
@@ -117,7 +117,7 @@ func TestStoppedBulkDelete(t *testing.T) {
 	again.Accept = ""
 	restored := again.Post(started.Location + "/restore")
 	equal(t, "undo", restored.Status, http.StatusSeeOther)
-	if err := w.Service.RunJobs(t.Context()); err != nil {
+	if err := w.Jobs.RunOpen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties restored.")
@@ -136,7 +136,7 @@ func TestSlipsOutliveTheUndoOfABulkDelete(t *testing.T) {
 		t.Helper()
 		sent := desk.Post(path, append(values, "account", shop.id)...)
 		equal(t, path, sent.Status, http.StatusSeeOther)
-		if err := w.Service.RunJobs(t.Context()); err != nil {
+		if err := w.Jobs.RunOpen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return sent.Location

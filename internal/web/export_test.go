@@ -26,7 +26,7 @@ func TestWebExportJob(t *testing.T) {
 		if !strings.HasPrefix(path, "/jobs/") {
 			t.Fatalf("leads to %q", path)
 		}
-		if err := w.Service.RunJobs(t.Context()); err != nil {
+		if err := w.Jobs.RunOpen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

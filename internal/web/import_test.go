@@ -413,7 +413,7 @@ func TestWebImportUpdates(t *testing.T) {
 				if done.Status != http.StatusSeeOther {
 					return done
 				}
-				if err := w.Service.RunJobs(t.Context()); err != nil {
+				if err := w.Jobs.RunOpen(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				return b.Get(done.Location)

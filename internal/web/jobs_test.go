@@ -27,7 +27,7 @@ func TestWebImportJob(t *testing.T) {
 	b.Get(started.Location).Says(t, "running", 200, "You can close this page.", "0 of 4 rows", `hx-get="`+started.Location)
 	run := func() {
 		t.Helper()
-		if err := w.Service.RunJobs(t.Context()); err != nil {
+		if err := w.Jobs.RunOpen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestStoppedImportCountsWhatItCreated(t *testing.T) {
 	list.Says(t, "the list", 200, "Undo stopped", "10 of 50 warranties")
 	list.Hides(t, "the list", ">Failed<")
 	third.Post(started.Location+"/undo", "account", b.account).Leads(t, "undo again", started.Location)
-	if err := w.Service.RunJobs(t.Context()); err != nil {
+	if err := w.Jobs.RunOpen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	third.Get(started.Location).Says(t, "undone", 200, "Import undone. Warranties deleted: 50.")
@@ -100,7 +100,7 @@ func signOutAt(t *testing.T, w *world, query string, n int) {
 		}
 		return newID()
 	}
-	if err := w.Service.RunJobs(t.Context()); err != nil {
+	if err := w.Jobs.RunOpen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

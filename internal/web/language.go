@@ -63,15 +63,6 @@ func (web *Web) chooseReader(r *http.Request, choice warranty.Locale) reader {
 	return reader{in, zone}
 }
 
-// readerIn returns a reader of a language, for jobs. Their results name no times of day.
-func (web *Web) readerIn(lang string) reader {
-	in := web.views.edition(lang)
-	if in == nil {
-		in = web.views.editions[0]
-	}
-	return reader{in, time.UTC}
-}
-
 // locale returns the language and the time zone of the reader, for mails. UTC stands for an unknown zone.
 func (r reader) locale() warranty.Locale {
 	l := warranty.Locale{Language: r.Lang}

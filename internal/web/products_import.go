@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
@@ -20,7 +21,7 @@ type productsImport struct {
 	*importPage
 	Done   bool
 	Known  int // names that the organization has
-	Result importResult
+	Result jobs.ImportResult
 }
 
 // MaxRows returns the maximum number of rows.
@@ -101,7 +102,7 @@ func (p *productsImport) add(
 			return row.Err
 		default:
 			p.Result.Refused++
-			p.Result.Groups.add(row.Row)
+			p.Result.Groups.Add(row.Row)
 		}
 	}
 	return nil

@@ -2,17 +2,12 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
-	"reflect"
-	"slices"
 
 	"warranty.example/svc/api"
-	"warranty.example/svc/internal/pages"
-	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
@@ -21,26 +16,11 @@ import (
 // maxDownload is the number of warranties that are exported at once. Longer exports are jobs.
 const maxDownload = 1000
 
-// exportInput is what to export: the filters and the order of the list, and the fields, or all.
-type exportInput struct {
-	Query  url.Values `json:"query"`
-	Fields []string   `json:"fields"`
-}
-
-// exportResult is the result of an export.
-type exportResult struct {
-	service.ExportFile
-	Name string `json:"name"`
-	Rows int64  `json:"rows"`
-}
-
 // exportOf returns what to export of a list.
-func (web *Web) exportOf(r *http.Request, query url.Values) exportInput {
-	return exportInput{Query: queryOf(query), Fields: web.exportedFields(r)}
+func (web *Web) exportOf(r *http.Request, query url.Values) jobs.Export {
+	list := sorted(queryOf(query))
+	return jobs.Export{Filter: list.WarrantyFilter, Sort: list.Sort, Fields: web.exportedFields(r)}
 }
-
-// filter returns the filter and the order of an export.
-func (in exportInput) filter() warranty.ListWarranties { return sorted(in.Query) }
 
 // exportWarranties exports what the list shows: at once, or as a job if it is long.
 func (web *Web) exportWarranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -52,8 +32,8 @@ func (web *Web) exportWarranties(w http.ResponseWriter, r *http.Request, who war
 }
 
 // export sends warranties as CSV, or starts a job that writes them to a file.
-func (web *Web) export(w http.ResponseWriter, r *http.Request, who warranty.Principal, in exportInput) error {
-	filter := in.filter()
+func (web *Web) export(w http.ResponseWriter, r *http.Request, who warranty.Principal, in jobs.Export) error {
+	filter := in.List()
 	filter.Paging = warranty.Paging{Page: 1, Limit: 1}
 	first, err := web.Service.ListWarranties(r.Context(), who, filter)
 	if err != nil {
@@ -63,11 +43,7 @@ func (web *Web) export(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	if total <= maxDownload {
 		return web.sendExport(w, r, who, in)
 	}
-	input, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	job, err := web.Service.StartExport(r.Context(), who, string(input), total)
+	job, err := web.Jobs.StartExport(r.Context(), who, in, total)
 	if err != nil {
 		return err
 	}
@@ -81,7 +57,7 @@ func (web *Web) downloadWarranties(w http.ResponseWriter, r *http.Request, who w
 }
 
 // sendExport sends warranties as CSV.
-func (web *Web) sendExport(w http.ResponseWriter, r *http.Request, who warranty.Principal, in exportInput) error {
+func (web *Web) sendExport(w http.ResponseWriter, r *http.Request, who warranty.Principal, in jobs.Export) error {
 	if err := upload.ExtendDeadlines(w); err != nil {
 		return err
 	}
@@ -90,7 +66,7 @@ func (web *Web) sendExport(w http.ResponseWriter, r *http.Request, who warranty.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), upload.TransferTimeout)
 	defer cancel()
 	started := false
-	_, err := web.writeExport(ctx, who, in, w, func(int) error {
+	_, err := jobs.WriteCSV(ctx, web.Service, who, in, w, func(int) error {
 		if !started {
 			started = true
 			attachCSV(w.Header(), web.exportName())
@@ -98,7 +74,7 @@ func (web *Web) sendExport(w http.ResponseWriter, r *http.Request, who warranty.
 		return nil
 	})
 	if err != nil && started {
-		if !errors.Is(err, errClientGone) {
+		if !errors.Is(err, jobs.ErrNotWritten) {
 			api.CallerOf(ctx).Fail(err)
 			web.Log.WarnContext(ctx, "export failed", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		}
@@ -108,69 +84,7 @@ func (web *Web) sendExport(w http.ResponseWriter, r *http.Request, who warranty.
 }
 
 func (web *Web) exportName() string {
-	return "warranties-" + warranty.DateOf(web.Service.Now()).String() + ".csv"
-}
-
-// errClientGone means that the client disconnected during the export.
-var errClientGone = errors.New("the client disconnected")
-
-// writeExport writes warranties as CSV. Each page is written as soon as it is read, so that memory use does not depend
-// on their number. before is called before a page is written, with the number of rows that were written.
-func (web *Web) writeExport(
-	ctx context.Context, who warranty.Principal, in exportInput, w io.Writer, before func(done int) error,
-) (done int, err error) {
-	out, first := newExportWriter(w, in.Fields), true
-	err = pages.Each(ctx, acting(who, web.Service.ListWarranties), in.filter(),
-		func(page warranty.Page[warranty.Warranty], fresh []int) error {
-			if err := before(done); err != nil {
-				return err
-			}
-			if first {
-				first = false
-				out.head()
-			}
-			for _, i := range fresh {
-				out.add(page.Data[i])
-			}
-			done += len(fresh)
-			if err := out.csv.Flush(); err != nil {
-				return errors.Join(errClientGone, err)
-			}
-			return nil
-		})
-	return done, err
-}
-
-// exportWriter writes some or all fields of warranties as CSV.
-type exportWriter struct {
-	csv     *sheet.Writer
-	columns []string
-	chosen  []int // indexes of columns; nil means all
-}
-
-func newExportWriter(w io.Writer, fields []string) exportWriter {
-	e := exportWriter{csv: sheet.NewWriter(w), columns: sheet.Columns(reflect.TypeFor[warranty.Warranty]())}
-	for _, name := range fields {
-		if i := slices.Index(e.columns, name); i >= 0 {
-			e.chosen = append(e.chosen, i)
-		}
-	}
-	return e
-}
-
-func (e exportWriter) head()                   { e.write(e.columns) }
-func (e exportWriter) add(w warranty.Warranty) { e.write(sheet.Values(reflect.ValueOf(w))) }
-
-func (e exportWriter) write(cells []string) {
-	if e.chosen == nil {
-		e.csv.Write(cells)
-		return
-	}
-	some := make([]string, 0, len(e.chosen))
-	for _, i := range e.chosen {
-		some = append(some, cells[i])
-	}
-	e.csv.Write(some)
+	return jobs.ExportName(warranty.DateOf(web.Service.Now()))
 }
 
 // exportSelected sends warranties by their ids as CSV.
@@ -183,39 +97,12 @@ func (web *Web) exportSelected(w http.ResponseWriter, r *http.Request, who warra
 		return err
 	}
 	attachCSV(w.Header(), web.exportName())
-	out := newExportWriter(w, web.exportedFields(r))
-	out.head()
+	out := sheet.NewExport(w, web.exportedFields(r))
+	out.Head()
 	for _, record := range list {
-		out.add(record)
+		out.Add(record)
 	}
-	return out.csv.Flush()
-}
-
-// runExport performs the job of an export. After an interruption it begins again with another file.
-func (web *Web) runExport(ctx context.Context, who warranty.Principal, j *warranty.Job, save func() error) error {
-	var in exportInput
-	if err := json.Unmarshal([]byte(j.Input), &in); err != nil {
-		return err
-	}
-	result := exportResult{Name: web.exportName()}
-	file, err := web.Service.WriteExport(ctx, who, func(w io.Writer) error {
-		rows, err := web.writeExport(ctx, who, in, w, func(done int) error {
-			if err := web.Service.CheckJob(ctx, who); err != nil {
-				return err
-			}
-			j.Done = int64(done)
-			return save() // every page, because it also renews the lease
-		})
-		result.Rows = int64(rows)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	result.ExportFile, j.Done = file, result.Rows
-	text, err := json.Marshal(result)
-	j.Result = string(text)
-	return err
+	return out.Flush()
 }
 
 // exportFile sends the file of an export to the person who started it.
@@ -224,7 +111,7 @@ func (web *Web) exportFile(w http.ResponseWriter, r *http.Request, who warranty.
 	if err != nil {
 		return err
 	}
-	if page.Kind != service.ExportJob || page.State != warranty.JobDone {
+	if page.Kind != jobs.ExportKind || page.State != warranty.JobDone {
 		return warranty.ErrNotFound
 	}
 	content, err := web.Service.OpenExport(r.Context(), page.Export.ExportFile)

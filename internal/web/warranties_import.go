@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
@@ -75,7 +76,7 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 
 // previewSheet shows the warranties that a sheet would create.
 func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
-	if err := web.run(r.Context(), web.reader(r), p, sheet.Import{Service: web.importer(who), DryRun: true}); err != nil {
+	if err := web.run(r.Context(), web.reader(r), p, sheet.Import{Service: jobs.SheetService(web.Service, who), DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
 	v := view{Title: web.t(r, "import.preview"), Nav: "warranties", Who: who, Body: p}
@@ -99,7 +100,7 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 	ctx, cancel := context.WithTimeout(service.AsOneForm(context.WithoutCancel(r.Context())), upload.TransferTimeout)
 	defer cancel()
 	status := http.StatusOK
-	if err := web.run(ctx, web.reader(r), p, sheet.Import{Service: web.importer(who)}); err != nil {
+	if err := web.run(ctx, web.reader(r), p, sheet.Import{Service: jobs.SheetService(web.Service, who)}); err != nil {
 		if status = warranty.AsError(err).Code.Info().Status; p.Created == 0 || status == http.StatusUnauthorized {
 			return err
 		}

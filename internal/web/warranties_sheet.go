@@ -41,7 +41,7 @@ type importPage struct {
 	Source  string
 	Unused  []string
 	Rows    []previewRow // the first rows to create
-	Faults  faultGroups
+	Faults  sheet.FaultGroups
 	Assumed sheet.Assumed
 	sheet.Counts
 	References bool // the sheet has reference numbers, which are not imported
@@ -184,16 +184,6 @@ func (web *Web) run(ctx context.Context, words reader, p *importPage, im sheet.I
 	return err
 }
 
-// importer returns the service acting for a user.
-func (web *Web) importer(who warranty.Principal) sheet.Service {
-	return sheet.Service{
-		Lookup: acting(who, web.Service.LookupWarranties),
-		Batch:  acting(who, web.Service.CreateBatch),
-		Get:    acting(who, web.Service.GetWarranty),
-		Update: acting(who, web.Service.UpdateWarranty),
-	}
-}
-
 // acting binds an operation to a user.
 func acting[In, Out any](
 	who warranty.Principal, do func(context.Context, warranty.Principal, In) (Out, error),
@@ -218,7 +208,7 @@ func (p *importPage) note(row sheet.Row, outcome sheet.Outcome) {
 			p.Rows = append(p.Rows, previewRow{row.Input, row.Status})
 		}
 	case sheet.Refused:
-		p.Faults.add(row)
+		p.Faults.Add(row)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
@@ -25,6 +25,7 @@ import (
 // Web serves the HTML pages.
 type Web struct {
 	Service   *service.Service
+	Jobs      *jobs.Jobs
 	Log       *slog.Logger
 	PublicURL string
 	Version   string
@@ -81,7 +82,6 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		return err
 	}
 	web.reference = sync.OnceValues(func() (reference, error) { return newReference(web.PublicURL) })
-	maps.Copy(web.Service.JobKinds, web.serviceJobs())
 	web.guard = http.NewCrossOriginProtection()
 	// Behind a proxy, the Host header may differ from the public address.
 	if err := web.guard.AddTrustedOrigin(web.PublicURL); err != nil {

@@ -1,0 +1,103 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// Undo starts to delete what a closed job created. Records that someone registered, changed or used stay.
+func (js *Jobs) Undo(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	now := js.now()
+	created, err := js.Service.Store.CountJobRecords(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = js.Service.WriteToAccount(ctx, p, warranty.Member, func(tx *store.Tx, account store.Account) error {
+		j, err := tx.LockJob(account.ID, id)
+		if err != nil {
+			return err
+		}
+		if j.Kind == ExportKind {
+			return warranty.ErrNotFound // it changed nothing
+		}
+		if j.State.Open() || j.State == warranty.JobUndone {
+			return warranty.Refuse(warranty.InvalidTransition, "The import is "+j.State.String()+" and cannot be undone now.")
+		}
+		j.State, j.User, j.Session, j.Total = warranty.JobUndoing, p.User.ID, p.CredentialID, created
+		return tx.RestartJob(j, now)
+	})
+	js.wakeWorker()
+	return err
+}
+
+// Undone is the result of undoing a job.
+type Undone struct {
+	Deleted int64                `json:"deleted"`
+	Kept    []warranty.Reference `json:"kept"` // registered, changed or used, so they stay
+}
+
+// undo deletes the warranties that a job created and nobody registered, changed or used since then.
+func (js *Jobs) undo(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
+	if err := p.Account.Require(warranty.Member); err != nil {
+		return err
+	}
+	_, ids, err := js.Service.Store.JobRecords(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	ended := j.CreatedAt
+	if j.EndedAt != nil {
+		ended = *j.EndedAt
+	}
+	out := Undone{Kept: []warranty.Reference{}}
+	for i, id := range ids {
+		key := warranty.WarrantyKey{ID: id}
+		err := js.Service.DeleteUntouched(ctx, p, key, ended)
+		var refusal *warranty.Error
+		switch {
+		case err == nil || errors.Is(err, warranty.ErrNotFound):
+			out.Deleted++
+		case errors.Is(err, warranty.ErrChanged), errors.As(err, &refusal) && refusal.Code == warranty.RoleNotAllowed:
+			w, err := js.Service.Store.Warranty(ctx, p.Account.ID, key)
+			if err != nil {
+				return err
+			}
+			out.Kept = append(out.Kept, w.ReferenceNumber)
+		default:
+			return err
+		}
+		j.Done = int64(i + 1)
+		if i%50 == 49 {
+			if err := save(); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.Marshal(out)
+	j.Result = string(text)
+	return err
+}
+
+// rows returns the rows of a job that created a warranty.
+func (js *Jobs) rows(ctx context.Context, job warranty.ID) (map[int64]bool, error) {
+	rows, _, err := js.Service.Store.JobRecords(ctx, job)
+	done := make(map[int64]bool, len(rows))
+	for _, row := range rows {
+		done[row] = true
+	}
+	return done, err
+}
+
+// Created returns the number of warranties that a job created so far. The progress that it stores may lag behind.
+func (js *Jobs) Created(ctx context.Context, j warranty.Job) (int64, error) {
+	return js.Service.Store.CountJobRecords(ctx, j.ID)
+}
+
+// Left returns how many of the warranties that a job created are not deleted.
+func (js *Jobs) Left(ctx context.Context, j warranty.Job) (int64, error) {
+	return js.Service.Store.CountJobRecordsLeft(ctx, j.ID)
+}

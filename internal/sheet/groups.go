@@ -1,0 +1,57 @@
+package sheet
+
+import (
+	"cmp"
+	"unicode/utf8"
+)
+
+// FaultGroups are the errors of the rows of a sheet, grouped.
+type FaultGroups []FaultGroup
+
+// FaultGroup is an error that several rows have.
+type FaultGroup struct {
+	Field   string `json:"field"` // or the column, if it is none of ours
+	Message string `json:"message"`
+	Count   int    `json:"count"`
+	Lines   []int  `json:"lines"`   // the first ones
+	Example string `json:"example"` // the content of the first cell
+}
+
+// Rows returns the number of rows with the error.
+func (g FaultGroup) Rows() int64 { return int64(g.Count) }
+
+const (
+	shownLines   = 10 // lines that an error names
+	shownGroups  = 100
+	shownExample = 60 // characters of an example
+)
+
+// Add adds the errors of a row.
+func (g *FaultGroups) Add(row Row) {
+	for _, f := range row.Faults() {
+		g.add(row.Line, f)
+	}
+}
+
+func (g *FaultGroups) add(line int, f CellFault) {
+	field := cmp.Or(f.Field, f.Column)
+	for i := range *g {
+		if same := &(*g)[i]; same.Field == field && same.Message == f.Message {
+			if same.Count++; len(same.Lines) < shownLines {
+				same.Lines = append(same.Lines, line)
+			}
+			return
+		}
+	}
+	if len(*g) < shownGroups {
+		*g = append(*g, FaultGroup{field, f.Message, 1, []int{line}, shorten(f.Value, shownExample)})
+	}
+}
+
+// shorten cuts a text after a number of characters.
+func shorten(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most]) + "…"
+}
