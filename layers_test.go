@@ -54,7 +54,8 @@ var arrows = map[string]string{
 	"internal/outbound":     "internal/netaddr",
 	"internal/oauth":        "api internal/netaddr internal/service warranty",
 	"internal/jobs":         "internal/pages internal/service internal/sheet internal/store warranty",
-	"internal/web":          "api internal/describe internal/jobs internal/pages internal/service internal/sheet internal/upload warranty",
+	"internal/web/view":     "api internal/service warranty",
+	"internal/web":          "api internal/describe internal/jobs internal/pages internal/service internal/sheet internal/upload internal/web/view warranty",
 	"internal/server":       "api internal/describe internal/jobs internal/limit internal/mcp internal/netaddr internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 	"internal/operate":      "internal/archive internal/certs internal/config internal/files internal/listen internal/mail internal/outbound internal/service internal/store internal/terminal internal/version warranty",
@@ -90,7 +91,7 @@ var homes = map[string]string{
 	"golang.org/x/sys":                    "internal/credentials",
 	"github.com/itchyny/gojq":             "internal/cli",
 	"github.com/BurntSushi/toml":          "internal/config",
-	"rsc.io/qr":                           "internal/paper internal/web",
+	"rsc.io/qr":                           "internal/paper internal/web/view",
 	"codeberg.org/go-pdf/fpdf":            "internal/paper",
 	"golang.org/x/image":                  "internal/paper internal/picture",
 }

@@ -270,7 +270,7 @@ func textKey(t testing.TB) *regexp.Regexp {
 }
 
 var keyPattern = sync.OnceValues(func() (*regexp.Regexp, error) {
-	files, err := filepath.Glob("../web/text/en/*.json")
+	files, err := filepath.Glob("../web/view/text/en/*.json")
 	if err != nil {
 		return nil, err
 	}

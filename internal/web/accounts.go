@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -32,7 +33,7 @@ func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string,
 	if body.ByCode {
 		page = "sign-in-code"
 	}
-	return web.show(w, r, body.status, page, view{Title: web.t(r, "sign_in.title"), Flash: flash, Holds: body.Kept != nil, Body: body})
+	return web.show(w, r, body.status, page, view.Page{Title: web.t(r, "sign_in.title"), Flash: flash, Holds: body.Kept != nil, Body: body})
 }
 
 // sentSignIn returns the page of a sign-in form that was sent.
@@ -45,7 +46,7 @@ func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	if who.Credential == warranty.BySession {
 		return redirect(w, r, next)
 	}
-	return web.showSignIn(w, r, flash(r), signInPage{Next: next})
+	return web.showSignIn(w, r, view.Flash(r), signInPage{Next: next})
 }
 
 func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -185,7 +186,7 @@ func (web *Web) register(w http.ResponseWriter, r *http.Request, who warranty.Pr
 
 func (web *Web) showRegister(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
 	body := signInPage{form: f, Next: nextOf(f.Value("next"))}
-	return web.show(w, r, f.status, "register", view{Title: web.t(r, "register.title"), Body: body})
+	return web.show(w, r, f.status, "register", view.Page{Title: web.t(r, "register.title"), Body: body})
 }
 
 // doRegister creates an account, signs in and leads to the verification of the address.
@@ -219,11 +220,11 @@ func (web *Web) verifyEmail(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 func (web *Web) showVerifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	return web.show(w, r, f.status, "verify-email", view{
+	return web.show(w, r, f.status, "verify-email", view.Page{
 		Title: web.t(r, "verify_email.title"),
 		Nav:   "settings",
 		Who:   who,
-		Flash: flash(r),
+		Flash: view.Flash(r),
 		Body:  signInPage{form: f, Next: nextOf(f.Value("next"))},
 	})
 }
@@ -291,7 +292,7 @@ func (web *Web) reset(w http.ResponseWriter, r *http.Request, who warranty.Princ
 
 func (web *Web) showReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
 	body := signInPage{form: f, Next: nextOf(f.Value("next"))}
-	return web.show(w, r, f.status, "reset-password", view{Title: web.t(r, "reset.title"), Body: body})
+	return web.show(w, r, f.status, "reset-password", view.Page{Title: web.t(r, "reset.title"), Body: body})
 }
 
 // resetPassword emails a reset code. The response does not reveal whether the address
@@ -325,7 +326,7 @@ func (web *Web) newPassword(w http.ResponseWriter, r *http.Request, who warranty
 
 func (web *Web) showConfirmReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
 	body := signInPage{form: f, Next: nextOf(f.Value("next"))}
-	v := view{Title: web.t(r, "reset.confirm"), Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "reset.confirm"), Flash: view.Flash(r), Body: body}
 	return web.show(w, r, f.status, "reset-password-confirm", v)
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -202,7 +203,7 @@ func (web *Web) checkUpload(w http.ResponseWriter, r *http.Request, who warranty
 type foreignPage struct {
 	Now, Opened string // names of accounts
 	Action      string
-	Fields      []fieldData
+	Fields      []view.Field
 	Multipart   bool
 	Lost        bool // the file must be chosen again
 	Dropped     bool // the form is sent again without its file
@@ -220,7 +221,7 @@ func (web *Web) showForeignForm(
 	opened, err := web.actFor(r.Context(), who, f.account)
 	if f.gone || errors.Is(err, warranty.ErrAccountNotAllowed) {
 		page := foreignPage{Gone: true, Lost: f.lost, Dropped: f.dropped, Fields: typedFields(f.values)}
-		v := view{Title: web.t(r, "foreign.title"), Who: who, Body: page}
+		v := view.Page{Title: web.t(r, "foreign.title"), Who: who, Body: page}
 		return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
 	}
 	if err != nil {
@@ -241,15 +242,15 @@ func (web *Web) showForeignForm(
 		page.Action, values = "/switch", url.Values{"account": {f.account}, "next": {f.next}}
 	} else {
 		form{Values: values}.removePasswords()
-		page.Fields = []fieldData{{Name: "switch", Value: "true"}}
+		page.Fields = []view.Field{{Name: "switch", Value: "true"}}
 	}
 	page.Fields = append(page.Fields, hiddenFields("", values)...)
-	v := view{Title: web.t(r, "foreign.title"), Who: who, Body: page}
+	v := view.Page{Title: web.t(r, "foreign.title"), Who: who, Body: page}
 	return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
 }
 
 // typedFields returns the fields of a form that a person fills, with a label made of their names.
-func typedFields(values url.Values) (fields []fieldData) {
+func typedFields(values url.Values) (fields []view.Field) {
 	form{Values: values}.removePasswords()
 	for _, f := range hiddenFields("", values) {
 		if slices.Contains([]string{"account", "once", "if_match", "prefix", "do"}, f.Name) || strings.TrimSpace(f.Value) == "" {
@@ -263,12 +264,12 @@ func typedFields(values url.Values) (fields []fieldData) {
 }
 
 // hiddenFields returns the fields that carry the values of a form, in a stable order.
-func hiddenFields(prefix string, values url.Values) (fields []fieldData) {
+func hiddenFields(prefix string, values url.Values) (fields []view.Field) {
 	for name, list := range values {
 		for _, value := range list {
-			fields = append(fields, fieldData{Name: prefix + name, Value: value})
+			fields = append(fields, view.Field{Name: prefix + name, Value: value})
 		}
 	}
-	slices.SortStableFunc(fields, func(a, b fieldData) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(fields, func(a, b view.Field) int { return strings.Compare(a.Name, b.Name) })
 	return fields
 }

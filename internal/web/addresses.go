@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -27,7 +28,7 @@ func (web *Web) showAddresses(
 		return err
 	}
 	p.Addresses = list.Data
-	v := view{Title: web.t(r, "addresses.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view.Page{Title: web.t(r, "addresses.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: p}
 	return web.show(w, r, status, "addresses", v)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -63,16 +64,16 @@ type adminStat struct {
 }
 
 // adminStats returns the figures. They are counted up to a bound.
-func (web *Web) adminStats(words reader, h service.Health) []adminStat {
+func (web *Web) adminStats(words view.Reader, h service.Health) []adminStat {
 	figure := func(n int64) string {
 		if n > service.MaxCount {
-			return words.get("admin.more", service.MaxCount)
+			return words.Text("admin.more", service.MaxCount)
 		}
-		return words.figure(n)
+		return words.Figure(n)
 	}
-	show := words.get("admin.show")
+	show := words.Text("admin.show")
 	return []adminStat{
-		{"admin.users", figure(h.Users), "/admin/users?sort=last_sign_in", words.get("admin.signed_in", figure(h.SignedIn))},
+		{"admin.users", figure(h.Users), "/admin/users?sort=last_sign_in", words.Text("admin.signed_in", figure(h.SignedIn))},
 		{"admin.records", figure(h.Warranties), "", ""},
 		{"admin.documents", figure(h.Documents), "", ""},
 		{"admin.mails_waiting", figure(h.Waiting), "/admin/mails", show},
@@ -95,78 +96,78 @@ func (web *Web) admin(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	}
 	body := adminHealth{Health: h, Version: web.Version, Uptime: web.ago(web.reader(r), h.Started)}
 	body.Stats, body.Lines = web.adminStats(web.reader(r), h), web.healthLines(web.reader(r), h)
-	v := view{Title: web.t(r, "admin.title"), Nav: "admin", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "admin.title"), Nav: "admin", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "admin", v)
 }
 
 // healthLines describes the parts of the service as far as this process knows them.
-func (web *Web) healthLines(words reader, h service.Health) []healthLine {
+func (web *Web) healthLines(words view.Reader, h service.Health) []healthLine {
 	kind := "SQLite"
 	if h.Database.Postgres {
 		kind = "PostgreSQL"
 	}
-	database := healthLine{"admin.database", "active", words.get("admin.database_text",
-		kind, h.Database.Version, h.Database.Schema, words.size(h.Database.Bytes))}
+	database := healthLine{"admin.database", "active", words.Text("admin.database_text",
+		kind, h.Database.Version, h.Database.Schema, words.Size(h.Database.Bytes))}
 	if h.WritesFail {
 		database.Tone = "expired"
 	}
-	clock := healthLine{"admin.clock", "", words.get("admin.clock_own")}
+	clock := healthLine{"admin.clock", "", words.Text("admin.clock_own")}
 	if h.Database.Postgres {
-		clock = healthLine{"admin.clock", "active", words.get("admin.clock_text", h.Database.Clock.Milliseconds())}
+		clock = healthLine{"admin.clock", "active", words.Text("admin.clock_text", h.Database.Clock.Milliseconds())}
 		if h.Database.Clock != 0 { // SyncClock ignores what the network explains
 			clock.Tone = "expiring"
 		}
 	}
-	files := healthLine{"admin.files", "active", words.get("admin.files_ok")}
+	files := healthLine{"admin.files", "active", words.Text("admin.files_ok")}
 	if h.FilesError != "" {
 		files.Tone, files.Text = "expired", h.FilesError
 	}
 	address := healthLine{"admin.address", "active", web.PublicURL}
 	if h.OtherAddress != "" {
-		address.Tone, address.Text = "expiring", words.get("admin.address_other", web.PublicURL, h.OtherAddress)
+		address.Tone, address.Text = "expiring", words.Text("admin.address_other", web.PublicURL, h.OtherAddress)
 	}
 	return []healthLine{address, database, clock, files, web.backupLine(words, h.Backup), web.mailLine(words, h),
 		web.jobsLine(words, h.Jobs), web.redisLine(words), web.certificateLine(words)}
 }
 
-func (web *Web) mailLine(words reader, h service.Health) healthLine {
-	line := healthLine{"admin.mail", "", words.get("admin.mail_log")}
+func (web *Web) mailLine(words view.Reader, h service.Health) healthLine {
+	line := healthLine{"admin.mail", "", words.Text("admin.mail_log")}
 	switch {
 	case h.MailServer == "":
 	case h.LastFailed.After(h.LastSent):
-		line.Tone, line.Text = "expired", words.get("admin.mail_failed", h.MailServer, web.ago(words, h.LastFailed))
+		line.Tone, line.Text = "expired", words.Text("admin.mail_failed", h.MailServer, web.ago(words, h.LastFailed))
 	case h.LastSent.IsZero():
-		line.Text = words.get("admin.mail_unknown", h.MailServer)
+		line.Text = words.Text("admin.mail_unknown", h.MailServer)
 	default:
-		line.Tone, line.Text = "active", words.get("admin.mail_sent", h.MailServer, web.ago(words, h.LastSent))
+		line.Tone, line.Text = "active", words.Text("admin.mail_sent", h.MailServer, web.ago(words, h.LastSent))
 	}
 	return line
 }
 
-func (web *Web) redisLine(words reader) healthLine {
+func (web *Web) redisLine(words view.Reader) healthLine {
 	if web.Redis == nil {
-		return healthLine{"admin.redis", "", words.get("admin.redis_none")}
+		return healthLine{"admin.redis", "", words.Text("admin.redis_none")}
 	}
 	up, servers := web.Redis()
 	if !up {
-		return healthLine{"admin.redis", "expired", words.get("admin.redis_down", servers)}
+		return healthLine{"admin.redis", "expired", words.Text("admin.redis_down", servers)}
 	}
-	return healthLine{"admin.redis", "active", words.get("admin.redis_up", servers)}
+	return healthLine{"admin.redis", "active", words.Text("admin.redis_up", servers)}
 }
 
 // A certificate is renewed when a third of its validity is left, which is 30 days for most. With less than
 // expiresSoon left, that has failed for a while.
 const expiresSoon = 14 * 24 * time.Hour
 
-func (web *Web) certificateLine(words reader) healthLine {
+func (web *Web) certificateLine(words view.Reader) healthLine {
 	if web.CertificateExpires == nil {
-		return healthLine{"admin.certificate", "", words.get("admin.certificate_none")}
+		return healthLine{"admin.certificate", "", words.Text("admin.certificate_none")}
 	}
 	expires, now := web.CertificateExpires(), web.Service.Now()
-	line := healthLine{"admin.certificate", "active", words.get("admin.certificate_text", words.when(words.zone, expires))}
+	line := healthLine{"admin.certificate", "active", words.Text("admin.certificate_text", words.When(words.Zone, expires))}
 	switch {
 	case expires.IsZero():
-		line.Tone, line.Text = "expired", words.get("admin.certificate_missing")
+		line.Tone, line.Text = "expired", words.Text("admin.certificate_missing")
 	case now.After(expires):
 		line.Tone = "expired"
 	case expires.Sub(now) < expiresSoon:
@@ -216,7 +217,7 @@ func (web *Web) adminUsers(w http.ResponseWriter, r *http.Request, who warranty.
 		return err
 	}
 	body.Pager = newPager(r.URL, body.Page.Pagination)
-	v := view{Title: web.t(r, "admin.users"), Nav: "admin", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, "admin.users"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin-users", v)
 }
 
@@ -237,7 +238,7 @@ func (web *Web) adminUser(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	body := adminUser{AdminUser: u, Limit: web.Service.StorageLimit, Self: id == who.User.ID}
-	v := view{Title: cmp.Or(u.Email, u.Name), Nav: "admin", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: cmp.Or(u.Email, u.Name), Nav: "admin", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "admin-user", v)
 }
 
@@ -271,7 +272,7 @@ func (web *Web) adminMails(w http.ResponseWriter, r *http.Request, who warranty.
 		return err
 	}
 	body.Pager = newPager(r.URL, body.Page.Pagination)
-	v := view{Title: web.t(r, "admin.mails"), Nav: "admin", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "admin.mails"), Nav: "admin", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "admin-mails", v)
 }
 
@@ -330,7 +331,7 @@ func (web *Web) adminErrors(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	body := adminErrors{form: form{Values: query}, Page: page, Pager: newPager(r.URL, page.Pagination)}
-	v := view{Title: web.t(r, "admin.errors"), Nav: "admin", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, "admin.errors"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin-errors", v)
 }
 
@@ -346,6 +347,6 @@ func (web *Web) adminHistory(w http.ResponseWriter, r *http.Request, who warrant
 		return err
 	}
 	body := adminHistory{Page: page, Pager: newPager(r.URL, page.Pagination)}
-	v := view{Title: web.t(r, "admin.history"), Nav: "admin", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, "admin.history"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin-history", v)
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -46,7 +47,7 @@ func (web *Web) apps(w http.ResponseWriter, r *http.Request, who warranty.Princi
 		}
 		list.Apps = append(list.Apps, row)
 	}
-	v := view{Title: web.t(r, "apps.title"), Nav: "settings", Who: who, Flash: flash(r), Body: list}
+	v := view.Page{Title: web.t(r, "apps.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: list}
 	return web.show(w, r, http.StatusOK, "apps", v)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/pages"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -23,24 +24,15 @@ const (
 	bulkLabels = "labels"
 )
 
-// bulkView is the data of the template "bulkresult".
-type bulkView struct {
-	view
-	Job jobPage
-}
-
-// View returns the view of the page.
-func (v bulkView) View() view { return v.view }
-
 // Banner returns the kind of the banner with the result of a change of many warranties.
-func (p jobPage) Banner() banner {
+func (p jobPage) Banner() view.Banner {
 	switch {
 	case p.State == warranty.JobFailed || p.Bulk.Changed == 0:
-		return banner{Kind: failure}
+		return view.Banner{Kind: view.Failure}
 	case len(p.Bulk.Groups) > 0:
-		return banner{Kind: info}
+		return view.Banner{Kind: view.Info}
 	}
-	return banner{Kind: success}
+	return view.Banner{Kind: view.Success}
 }
 
 // bulkForm is the page that asks for what an action on the selected warranties needs.
@@ -88,12 +80,12 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 		}
 	}
 	body := bulkForm{form: f, Action: action, Count: int64(len(ids)), Filter: queryOf(f.Values)}
-	v := view{Title: web.t(r, "bulk."+action), Nav: "warranties", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, "bulk."+action), Nav: "warranties", Who: who, Body: body}
 	return web.show(w, r, f.status, "bulk", v)
 }
 
 // bulkValue returns why the value of an action is invalid, or "".
-func (web *Web) bulkValue(words reader, f form, action string) string {
+func (web *Web) bulkValue(words view.Reader, f form, action string) string {
 	value := strings.TrimSpace(f.Value("value"))
 	var in interface{ Check() error }
 	switch action {
@@ -103,27 +95,27 @@ func (web *Web) bulkValue(words reader, f form, action string) string {
 		status := warranty.Status(action)
 		in = &warranty.UpdateWarranty{Status: &status, StatusReason: value}
 		if value == "" {
-			return words.get("bulk.reason_missing")
+			return words.Text("bulk.reason_missing")
 		}
 	case jobs.HandOver:
 		in = &warranty.OfferHandover{CustomerEmail: value}
 		if value == "" {
-			return words.get("bulk.email_missing")
+			return words.Text("bulk.email_missing")
 		}
 	default:
 		return ""
 	}
 	refusal := new(warranty.Error)
 	if err := in.Check(); errors.As(err, &refusal) && len(refusal.Fields) > 0 {
-		return words.message(refusal.Fields[0].Message)
+		return words.Message(refusal.Fields[0].Message)
 	}
 	return ""
 }
 
 // selected returns the ids of a form, or of everything that its filter selects.
-func (web *Web) selected(ctx context.Context, words reader, who warranty.Principal, f form, all bool) ([]warranty.ID, error) {
+func (web *Web) selected(ctx context.Context, words view.Reader, who warranty.Principal, f form, all bool) ([]warranty.ID, error) {
 	var ids []warranty.ID
-	tooMany := warranty.Refuse(warranty.ValidationFailed, words.get("bulk.too_many", maxBulk))
+	tooMany := warranty.Refuse(warranty.ValidationFailed, words.Text("bulk.too_many", maxBulk))
 	if all {
 		err := pages.Each(ctx, acting(who, web.Service.ListWarranties), filterOf(f.Values),
 			func(page warranty.Page[warranty.Warranty], fresh []int) error {
@@ -242,7 +234,7 @@ func (web *Web) bulkOf(r *http.Request, who warranty.Principal, text string) (*j
 		return nil, err
 	}
 	page, err := newJobPage(j)
-	page.Error = web.reader(r).message(j.Error)
+	page.Error = web.reader(r).Message(j.Error)
 	return &page, err
 }
 

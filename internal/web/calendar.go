@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -24,11 +25,11 @@ func (web *Web) showCalendar(w http.ResponseWriter, r *http.Request, who warrant
 	if err != nil {
 		return err
 	}
-	return web.show(w, r, status, "calendar", view{
+	return web.show(w, r, status, "calendar", view.Page{
 		Title: web.t(r, "calendar.title"),
 		Nav:   "settings",
 		Who:   who,
-		Flash: flash(r),
+		Flash: view.Flash(r),
 		Body:  calendarPage{Since: since},
 	})
 }
@@ -42,7 +43,7 @@ func (web *Web) newCalendar(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	now := web.Service.Now()
-	return web.show(w, r, http.StatusOK, "calendar", view{Title: web.t(r, "calendar.title"), Nav: "settings", Who: who,
+	return web.show(w, r, http.StatusOK, "calendar", view.Page{Title: web.t(r, "calendar.title"), Nav: "settings", Who: who,
 		Body: calendarPage{Since: &now, Address: web.PublicURL + "/calendar/" + secret + ".ics"}})
 }
 

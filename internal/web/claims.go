@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -89,7 +90,7 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		}
 	}
 	list.Empty.Path, list.Empty.Viewer = r.URL.Path, !who.Account.Role.Includes(warranty.Member)
-	v := view{Title: web.t(r, "nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list}
+	v := view.Page{Title: web.t(r, "nav.claims"), Nav: "claims", Who: who, Flash: view.Flash(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "claims", "rows", v)
 	}
@@ -149,7 +150,7 @@ func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warran
 		body.Errors = orEmpty(body.Errors)
 		body.Errors["file"] = web.t(r, "form.file_again")
 	}
-	return web.show(w, r, f.status, "claim-form", view{Title: web.t(r, "claim.new"), Nav: "claims", Who: who, Body: body})
+	return web.show(w, r, f.status, "claim-form", view.Page{Title: web.t(r, "claim.new"), Nav: "claims", Who: who, Body: body})
 }
 
 func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {

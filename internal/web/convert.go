@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -20,7 +21,7 @@ type convertPage struct {
 
 func (web *Web) convert(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	p := convertPage{Sent: r.URL.Query().Has("code"), form: form{Values: url.Values{"organization_name": {who.User.Name}}}}
-	return web.showConvert(w, r, who, http.StatusOK, flash(r), p)
+	return web.showConvert(w, r, who, http.StatusOK, view.Flash(r), p)
 }
 
 func (web *Web) showConvert(
@@ -29,7 +30,7 @@ func (web *Web) showConvert(
 	if p.HasPassword, err = web.Service.HasPassword(r.Context(), who); err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "convert.title"), Nav: "settings", Who: who, Flash: flash, Body: p}
+	v := view.Page{Title: web.t(r, "convert.title"), Nav: "settings", Who: who, Flash: flash, Body: p}
 	return web.show(w, r, status, "convert", v)
 }
 
@@ -92,7 +93,7 @@ func (web *Web) stopConversion(w http.ResponseWriter, r *http.Request, who warra
 
 func (web *Web) showStop(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p stopPage) error {
 	p.Token = r.PathValue("token")
-	v := view{Title: web.t(r, "stop.title"), Who: who, NoIndex: true, Body: p}
+	v := view.Page{Title: web.t(r, "stop.title"), Who: who, NoIndex: true, Body: p}
 	return web.show(w, r, status, "stop-conversion", v)
 }
 

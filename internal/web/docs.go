@@ -7,6 +7,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -72,14 +73,14 @@ func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	anonymous := who.User.ID.IsZero() && r.URL.RawQuery == ""
 	if kept, ok := web.kept.Load(lang); ok && anonymous {
 		page := kept.(keptPage)
-		web.write(w, r, http.StatusOK, who, page.body, page.compressed)
+		web.reader(r).Write(w, r, http.StatusOK, who, page.body, page.compressed)
 		return nil
 	}
 	page, err := web.reference()
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: page}
+	v := view.Page{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: page}
 	if !anonymous {
 		return web.show(w, r, http.StatusOK, "docs", v)
 	}
@@ -87,9 +88,9 @@ func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	if err != nil {
 		return err
 	}
-	kept := keptPage{body, compress(body)}
+	kept := keptPage{body, view.Compress(body)}
 	web.kept.Store(lang, kept)
-	web.write(w, r, http.StatusOK, who, kept.body, kept.compressed)
+	web.reader(r).Write(w, r, http.StatusOK, who, kept.body, kept.compressed)
 	return nil
 }
 
@@ -99,6 +100,6 @@ type keptPage struct{ body, compressed []byte }
 func (web *Web) errorCodes(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	codes := warranty.Codes()
 	sort.SliceStable(codes, func(i, j int) bool { return codes[i].Status < codes[j].Status })
-	v := view{Title: web.t(r, "docs.errors"), Nav: "settings", Who: who, Body: codes}
+	v := view.Page{Title: web.t(r, "docs.errors"), Nav: "settings", Who: who, Body: codes}
 	return web.show(w, r, http.StatusOK, "docs-errors", v)
 }

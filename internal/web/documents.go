@@ -12,6 +12,7 @@ import (
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -46,7 +47,7 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 	if list.Storage, err = web.Service.Storage(r.Context(), who); err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
+	v := view.Page{Title: web.t(r, "nav.documents"), Nav: "documents", Who: who, Flash: view.Flash(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "documents", "rows", v)
 	}
@@ -74,7 +75,7 @@ func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who war
 	if body.Kept, err = web.showKept(r, who, &body.form); err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "document.new"), Nav: "documents", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, "document.new"), Nav: "documents", Who: who, Body: body}
 	return web.show(w, r, f.status, "document-form", v)
 }
 
@@ -217,7 +218,7 @@ func (web *Web) showDocument(w http.ResponseWriter, r *http.Request, who warrant
 	if err != nil {
 		return err
 	}
-	v := view{Title: d.FileName, Nav: "documents", Who: who, Flash: flash(r), Body: documentPage{d, f, kept}}
+	v := view.Page{Title: d.FileName, Nav: "documents", Who: who, Flash: view.Flash(r), Body: documentPage{d, f, kept}}
 	return web.show(w, r, f.status, "document", v)
 }
 
@@ -285,7 +286,7 @@ func (web *Web) versions(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "versions.title"), Nav: "documents", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "versions.title"), Nav: "documents", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "versions", v)
 }
 
@@ -315,7 +316,7 @@ func (web *Web) thumbnail(w http.ResponseWriter, r *http.Request, who warranty.P
 		web.Log.WarnContext(r.Context(), "no small picture of a document", "document", id.String(), "error", err.Error())
 	}
 	if len(picture) == 0 {
-		http.Redirect(w, r, web.views.static.path("file.svg"), http.StatusSeeOther)
+		http.Redirect(w, r, web.views.Static.Path("file.svg"), http.StatusSeeOther)
 		return nil
 	}
 	h := w.Header()

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -28,7 +29,7 @@ func (web *Web) showDomains(
 		return err
 	}
 	p.Domains = list.Data
-	v := view{Title: web.t(r, "domains.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view.Page{Title: web.t(r, "domains.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: p}
 	return web.show(w, r, status, "domains", v)
 }
 

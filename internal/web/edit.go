@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -31,7 +32,7 @@ func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who war
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "warranty.edit"), Nav: "warranties", Who: who, Body: warrantyForm{form: f, Record: record}}
+	v := view.Page{Title: web.t(r, "warranty.edit"), Nav: "warranties", Who: who, Body: warrantyForm{form: f, Record: record}}
 	return web.show(w, r, f.status, "warranty-form", v)
 }
 
@@ -53,20 +54,20 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 		"product_name":  {record.ProductName},
 		"start_date":    {record.StartDate.String()},
 		"end_date":      {record.EndDate.String()},
-		"supplier":      {derefText(record.Supplier)},
-		"brand":         {derefText(record.Brand)},
-		"model":         {derefText(record.Model)},
-		"gtin":          {derefText(record.GTIN)},
-		"serial_number": {derefText(record.SerialNumber)},
-		"seller_name":   {derefText(record.SellerName)},
-		"seller_email":  {derefText(record.SellerEmail)},
-		"description":   {derefText(record.Description)},
-		"category":      {derefText(record.Category)},
+		"supplier":      {view.Deref(record.Supplier)},
+		"brand":         {view.Deref(record.Brand)},
+		"model":         {view.Deref(record.Model)},
+		"gtin":          {view.Deref(record.GTIN)},
+		"serial_number": {view.Deref(record.SerialNumber)},
+		"seller_name":   {view.Deref(record.SellerName)},
+		"seller_email":  {view.Deref(record.SellerEmail)},
+		"description":   {view.Deref(record.Description)},
+		"category":      {view.Deref(record.Category)},
 		"purchase_date": {bought},
-		"price":         {derefText(record.Price)},
-		"currency":      {derefText(record.Currency)},
-		"external_id":   {derefText(record.ExternalID)},
-		"customer_name": {derefText(record.CustomerName)},
+		"price":         {view.Deref(record.Price)},
+		"currency":      {view.Deref(record.Currency)},
+		"external_id":   {view.Deref(record.ExternalID)},
+		"customer_name": {view.Deref(record.CustomerName)},
 	}})
 }
 
@@ -156,7 +157,7 @@ func needsReason(record warranty.Warranty, fix *warranty.CorrectWarranty) bool {
 		{&record.SerialNumber, &fix.SerialNumber}, {&record.Description, &fix.Description},
 		{&record.SellerName, &fix.SellerName}, {&record.SellerEmail, &fix.SellerEmail},
 	} {
-		if *field.sent != nil && unix(**field.sent) == unix(derefText(*field.is)) {
+		if *field.sent != nil && unix(**field.sent) == unix(view.Deref(*field.is)) {
 			*field.sent = nil
 		}
 		needs = needs || *field.sent != nil
@@ -166,7 +167,7 @@ func needsReason(record warranty.Warranty, fix *warranty.CorrectWarranty) bool {
 
 // readPrice rewrites the price of a form, as people write it, to the decimal text of the API: 1,299.00, 1.299,00, 499,00
 // and 499.5. A number like 1,299 may mean two things, and is an error.
-func (web *Web) readPrice(words reader, values url.Values) error {
+func (web *Web) readPrice(words view.Reader, values url.Values) error {
 	typed := strings.TrimSpace(values.Get("price"))
 	if typed == "" {
 		return nil
@@ -174,7 +175,7 @@ func (web *Web) readPrice(words reader, values url.Values) error {
 	price, ok := decimalPrice(typed)
 	if !ok {
 		var c warranty.Checks
-		c.Add("price", "invalid_price", words.get("warranty.price_wrong"))
+		c.Add("price", "invalid_price", words.Text("warranty.price_wrong"))
 		return c.Err()
 	}
 	values.Set("price", price)

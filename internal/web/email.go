@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -48,7 +49,7 @@ func (web *Web) showEmail(
 			"mail_token_expiry": {strconv.FormatBool(mails.TokenExpiry)},
 		}
 	}
-	v := view{Title: web.t(r, "email.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view.Page{Title: web.t(r, "email.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: p}
 	return web.show(w, r, status, "email", v)
 }
 
@@ -196,6 +197,6 @@ func (web *Web) showUnsubscribe(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p unsubscribePage,
 ) error {
 	p.Token = r.PathValue("token")
-	v := view{Title: web.t(r, "unsubscribe.title"), Who: who, NoIndex: true, Body: p}
+	v := view.Page{Title: web.t(r, "unsubscribe.title"), Who: who, NoIndex: true, Body: p}
 	return web.show(w, r, status, "unsubscribe", v)
 }

@@ -1,15 +1,20 @@
 package web
 
-import "warranty.example/svc/internal/sheet"
+import (
+	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/internal/web/view"
+)
 
-// fault returns the error of a whole sheet, and its fix.
-func (t *texts) fault(f *sheet.Fault) string { return t.message(f.What) + " " + t.message(f.Fix) }
+// faultText returns the error of a whole sheet, and its fix.
+func faultText(words view.Reader, f *sheet.Fault) string {
+	return words.Message(f.What) + " " + words.Message(f.Fix)
+}
 
-// missing returns the error of a sheet without the columns of some fields.
-func (t *texts) missing(m *sheet.MissingColumns) string {
+// missingText returns the error of a sheet without the columns of some fields.
+func missingText(words view.Reader, m *sheet.MissingColumns) string {
 	names := make([]string, len(m.Fields))
 	for i, field := range m.Fields {
-		names[i] = t.fieldName(field)
+		names[i] = words.FieldName(field)
 	}
-	return t.message((&sheet.MissingColumns{Fields: names}).Error())
+	return words.Message((&sheet.MissingColumns{Fields: names}).Error())
 }

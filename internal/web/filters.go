@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -58,12 +59,6 @@ var claimFilters = []filter{
 	{Value: "false", Key: "filter.no_open_claim"},
 }
 
-// filterField is the data of the template "filterselect".
-type filterField struct {
-	Name, Label string
-	Choices     []filter
-}
-
 // chosen returns choices with the one that has a value marked.
 func chosen(choices []filter, value string) []filter {
 	list := slices.Clone(choices)
@@ -109,7 +104,7 @@ func filterOf(query url.Values) warranty.ListWarranties {
 		PurchasedTo:   dateOf(query, "purchased_to"),
 	}}
 	if status := query.Get("status"); status == "ending" {
-		days := endingSoon
+		days := view.EndingSoon
 		in.ExpiringWithinDays = &days
 	} else if known, err := warranty.ParseEnum[warranty.Status](status); err == nil {
 		in.Status = known
@@ -140,7 +135,7 @@ func dateOf(query url.Values, name string) warranty.Date {
 type chip struct{ Text, Href string }
 
 // chipsOf returns the filters of the list. Values that the list ignores have no chip.
-func chipsOf(words reader, u *url.URL) (list []chip) {
+func chipsOf(words view.Reader, u *url.URL) (list []chip) {
 	query := queryOf(u.Query())
 	for _, name := range filterNames {
 		text := chipText(words, query, name)
@@ -155,7 +150,7 @@ func chipsOf(words reader, u *url.URL) (list []chip) {
 }
 
 // chipText returns the text of a filter of the list, or "".
-func chipText(words reader, query url.Values, name string) string {
+func chipText(words view.Reader, query url.Values, name string) string {
 	value := query.Get(name)
 	if value == "" {
 		return ""
@@ -165,10 +160,10 @@ func chipText(words reader, query url.Values, name string) string {
 	}
 	switch name {
 	case "q", "category", "supplier", "seller", "customer":
-		return words.get("chip."+name, value)
+		return words.Text("chip."+name, value)
 	case "ends_from", "ends_to", "covered_on", "purchased_from", "purchased_to":
 		if d := dateOf(query, name); !d.IsZero() {
-			return words.get("chip."+name, words.date(d))
+			return words.Text("chip."+name, words.Date(d))
 		}
 		return ""
 	}
@@ -176,5 +171,5 @@ func chipText(words reader, query url.Values, name string) string {
 	if i < 0 {
 		return ""
 	}
-	return words.get(choices[name][i].Key)
+	return words.Text(choices[name][i].Key)
 }

@@ -12,16 +12,17 @@ import (
 	"testing"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
 // TestSubmit sends a form with each kind of result.
 func TestSubmit(t *testing.T) {
-	views, err := newViews()
+	views, err := view.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := views.editions[0]
+	texts := views.Edition("en")
 	web := &Web{views: views, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	broken := errors.New("broken")
 	var invalid warranty.Checks
@@ -42,10 +43,10 @@ func TestSubmit(t *testing.T) {
 		"refused": {values: valid, fails: warranty.Refuse(warranty.AlreadyExists, "This address already has an account."),
 			status: 422, wrong: "This address already has an account."},
 		"unavailable": {values: valid, fails: warranty.Refuse(warranty.Unavailable, "The database is away."),
-			status: 503, wrong: texts.get("error.unavailable")},
+			status: 503, wrong: texts.Text("error.unavailable")},
 		"not found":      {values: valid, fails: warranty.ErrNotFound, err: warranty.ErrNotFound},
 		"internal error": {values: valid, fails: broken, err: broken},
-		"resumed":        {values: valid, resumed: true, status: 200, wrong: texts.get("form.resumed")},
+		"resumed":        {values: valid, resumed: true, status: 200, wrong: texts.Text("form.resumed")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/register", strings.NewReader(c.values.Encode()))

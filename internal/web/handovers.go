@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -24,10 +25,10 @@ type issued struct {
 }
 
 // Code returns the code to print, or "".
-func (i issued) Code() string { return derefText(i.Offer.Code) }
+func (i issued) Code() string { return view.Deref(i.Offer.Code) }
 
 // TakeURL returns the address in the QR code of the slip.
-func (i issued) TakeURL() string { return derefText(i.Offer.TakeURL) }
+func (i issued) TakeURL() string { return view.Deref(i.Offer.TakeURL) }
 
 // Mailed reports whether the offer was emailed.
 func (i issued) Mailed() bool {
@@ -45,9 +46,9 @@ func (web *Web) showIssued(w http.ResponseWriter, r *http.Request, who warranty.
 	if err != nil {
 		return err
 	}
-	body.Issuer, body.Domain = who.Account.Name, derefText(domain)
+	body.Issuer, body.Domain = who.Account.Name, view.Deref(domain)
 	body.TakeHost = web.takeHost()
-	v := view{Title: web.t(r, "issued.title"), Nav: "issue", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, "issued.title"), Nav: "issue", Who: who, Body: body}
 	return web.show(w, r, body.status, "issued", v)
 }
 

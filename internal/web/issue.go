@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -29,7 +30,7 @@ type issueForm struct {
 	// Before is a warranty that was issued for the same serial number.
 	Before *warranty.Warranty
 	// Again are the fields of the form that issues it nevertheless, as it was sent.
-	Again  []fieldData
+	Again  []view.Field
 	Recent []warranty.Warranty // issued today
 }
 
@@ -94,14 +95,14 @@ func (web *Web) issue(w http.ResponseWriter, r *http.Request, who warranty.Princ
 func (web *Web) showIssue(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, f form, before *warranty.Warranty,
 ) error {
-	v := view{Title: web.t(r, "issue.title"), Nav: "issue", Who: who, Flash: flash(r)}
+	v := view.Page{Title: web.t(r, "issue.title"), Nav: "issue", Who: who, Flash: view.Flash(r)}
 	if !who.ActsForOrganization() {
 		v.Body = issueForm{form: f}
 		return web.show(w, r, f.status, "issue-advice", v)
 	}
 	body := issueForm{form: f, Before: before, Typed: f.Value("product") == typedProduct}
 	if before != nil {
-		body.Again = append(hiddenFields("", f.Values), fieldData{Name: "again", Value: "true"})
+		body.Again = append(hiddenFields("", f.Values), view.Field{Name: "again", Value: "true"})
 	}
 	product, err := web.productOf(r.Context(), who, f.Value("product"))
 	if err == nil {
@@ -195,20 +196,20 @@ func (web *Web) doIssue(w http.ResponseWriter, r *http.Request, who warranty.Pri
 }
 
 // lengthChoices returns choices of a length: months, and the whole lifetime.
-func (web *Web) lengthChoices(words reader, months []int) (list []length) {
+func (web *Web) lengthChoices(words view.Reader, months []int) (list []length) {
 	for _, n := range months {
-		list = append(list, length{strconv.Itoa(n), words.length(n)})
+		list = append(list, length{strconv.Itoa(n), words.Length(n)})
 	}
-	return append(list, length{lifetime, words.get("verify.lifetime")})
+	return append(list, length{lifetime, words.Text("verify.lifetime")})
 }
 
 // productLength returns a product with the length of a choice.
-func (web *Web) productLength(words reader, chosen string) (p warranty.Product, err error) {
+func (web *Web) productLength(words view.Reader, chosen string) (p warranty.Product, err error) {
 	if months, err := strconv.Atoi(chosen); err == nil && months >= 1 && months <= warranty.MaxLength {
 		p.LengthMonths = &months
 	} else if chosen != lifetime {
 		var c warranty.Checks
-		c.Add("length", "required", words.get("issue.length_missing"))
+		c.Add("length", "required", words.Text("issue.length_missing"))
 		return p, c.Err()
 	}
 	return p, nil
@@ -219,7 +220,7 @@ var errProductGone = warranty.Refuse(warranty.NotFound, "This product was delete
 
 // issueInput returns the warranty that a form issues, and its product unless it was typed.
 func (web *Web) issueInput(
-	ctx context.Context, words reader, who warranty.Principal, f form,
+	ctx context.Context, words view.Reader, who warranty.Principal, f form,
 ) (in warranty.CreateWarranty, product *warranty.Product, err error) {
 	if f.resumed {
 		return in, nil, errResumed
@@ -251,13 +252,13 @@ func (web *Web) issueInput(
 		for name, value := range map[string]*string{
 			"brand": p.Brand, "model": p.Model, "gtin": p.GTIN, "category": p.Category, "description": p.Terms,
 		} {
-			values.Set(name, derefText(value))
+			values.Set(name, view.Deref(value))
 		}
 	}
 	start, err := warranty.ParseDate(f.Value("start_date"))
 	if err != nil {
 		var c warranty.Checks
-		c.Add("start_date", "invalid_date", words.get("issue.date_missing"))
+		c.Add("start_date", "invalid_date", words.Text("issue.date_missing"))
 		return in, product, c.Err()
 	}
 	values.Set("purchase_date", start.String())
@@ -296,7 +297,7 @@ func (web *Web) issuedBefore(
 
 // perform creates and offers a warranty.
 func (web *Web) perform(
-	ctx context.Context, words reader, who warranty.Principal, in warranty.CreateWarranty, f form,
+	ctx context.Context, words view.Reader, who warranty.Principal, in warranty.CreateWarranty, f form,
 ) (made issued, err error) {
 	in.IdempotencyKey = f.once()
 	if made.Warranty, err = web.Service.CreateWarranty(ctx, who, in); err != nil {
@@ -307,7 +308,7 @@ func (web *Web) perform(
 	now, err := web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: key})
 	if made.Warranty.Replay && errors.Is(err, warranty.ErrNotFound) {
 		f.Values.Set("once", web.Service.NewID().String())
-		return made, warranty.Refuse(warranty.AlreadyExists, words.get("warranty.sent_before"))
+		return made, warranty.Refuse(warranty.AlreadyExists, words.Text("warranty.sent_before"))
 	}
 	if err != nil {
 		return made, err

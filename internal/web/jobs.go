@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"warranty.example/svc/internal/jobs"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -108,7 +109,7 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 			page.Total, page.Undone.Deleted = created, created-left
 		}
 	}
-	page.Error = web.reader(r).message(j.Error)
+	page.Error = web.reader(r).Message(j.Error)
 	page.Gone = !web.Service.Now().Before(page.Export.Expires)
 	return page, nil
 }
@@ -122,7 +123,7 @@ func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Princip
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, jobTitles[body.Kind]), Nav: "warranties", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, jobTitles[body.Kind]), Nav: "warranties", Who: who, Body: body}
 	if isPart(r) {
 		return web.part(w, r, "job", "job", v)
 	}
@@ -140,7 +141,7 @@ func (web *Web) jobs(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	for _, j := range list {
 		rows = append(rows, jobPage{Job: j})
 	}
-	return web.show(w, r, http.StatusOK, "jobs", view{Title: web.t(r, "jobs.title"), Nav: "warranties", Who: who, Body: rows})
+	return web.show(w, r, http.StatusOK, "jobs", view.Page{Title: web.t(r, "jobs.title"), Nav: "warranties", Who: who, Body: rows})
 }
 
 // undoJob starts to delete what an import created.

@@ -39,7 +39,7 @@ func (web *Web) keepFile(
 		f.Values.Set("kept", kept.ID.String())
 		delete(f.Errors, "file")
 	case len(refusal.Fields) > 0:
-		f.Errors["file"] = web.reader(r).message(refusal.Fields[0].Message)
+		f.Errors["file"] = web.reader(r).Message(refusal.Fields[0].Message)
 		return nil
 	default:
 		if f.Errors["file"] == "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -65,7 +66,7 @@ func (web *Web) labels(w http.ResponseWriter, r *http.Request, who warranty.Prin
 }
 
 func (web *Web) showLabels(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t(r, "labels.title"), Nav: "warranties", Who: who, Body: f}
+	v := view.Page{Title: web.t(r, "labels.title"), Nav: "warranties", Who: who, Body: f}
 	return web.show(w, r, f.status, "labels", v)
 }
 
@@ -98,12 +99,12 @@ func (web *Web) printLabels(w http.ResponseWriter, r *http.Request, who warranty
 		size = perSheet
 	}
 	body.Count, body.Sheets = int64(len(tags)), slices.Collect(slices.Chunk(tags, size))
-	v := view{Title: web.t(r, "labels.title"), Who: who, NoIndex: true, Body: body}
+	v := view.Page{Title: web.t(r, "labels.title"), Who: who, NoIndex: true, Body: body}
 	return web.render(w, r, http.StatusOK, "labels-print", "paper", v)
 }
 
 // labelled returns the records of the references in a form, in order. Every wrong one is an error.
-func (web *Web) labelled(ctx context.Context, words reader, who warranty.Principal, f form) ([]warranty.Warranty, error) {
+func (web *Web) labelled(ctx context.Context, words view.Reader, who warranty.Principal, f form) ([]warranty.Warranty, error) {
 	if f.resumed {
 		return nil, errResumed
 	}
@@ -119,9 +120,9 @@ func (web *Web) labelled(ctx context.Context, words reader, who warranty.Princip
 	typed := strings.FieldsFunc(f.Value("references"), func(r rune) bool { return strings.ContainsRune(" ,;\t\r\n", r) })
 	switch {
 	case len(typed) == 0:
-		return refuse(words.get("labels.missing"))
+		return refuse(words.Text("labels.missing"))
 	case len(typed) > maxLabels:
-		return refuse(words.get("labels.too_many", maxLabels))
+		return refuse(words.Text("labels.too_many", maxLabels))
 	}
 	var records []warranty.Warranty
 	var unknown []string
@@ -147,7 +148,7 @@ func (web *Web) labelled(ctx context.Context, words reader, who warranty.Princip
 		if len(unknown) > most {
 			unknown = append(unknown[:most], "…")
 		}
-		return refuse(words.get("labels.unknown", strings.Join(unknown, ", ")))
+		return refuse(words.Text("labels.unknown", strings.Join(unknown, ", ")))
 	}
 	return records, nil
 }
@@ -155,7 +156,7 @@ func (web *Web) labelled(ctx context.Context, words reader, who warranty.Princip
 // insideTags offers each record with a new code. Records that cannot be handed over are skipped, and so are
 // those whose codes this form has already shown.
 func (web *Web) insideTags(
-	ctx context.Context, words reader, who warranty.Principal, f form, records []warranty.Warranty,
+	ctx context.Context, words view.Reader, who warranty.Principal, f form, records []warranty.Warranty,
 ) (tags []tag, skipped []skippedLabel, err error) {
 	once := f.once()
 	for i, record := range records {
@@ -168,11 +169,11 @@ func (web *Web) insideTags(
 		var refusal *warranty.Error
 		switch {
 		case errors.As(err, &refusal) && (refusal.Code == warranty.RoleNotAllowed || refusal.Code == warranty.InvalidTransition):
-			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.message(refusal.Message)})
+			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.Message(refusal.Message)})
 		case err != nil:
 			return nil, nil, err
 		case offer.Code == nil:
-			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.get("labels.shown_before")})
+			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.Text("labels.shown_before")})
 		default:
 			tags = append(tags, tag{Warranty: record, Code: *offer.Code, URL: *offer.TakeURL})
 		}

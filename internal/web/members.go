@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -25,7 +26,7 @@ type memberRow struct {
 	Seen string // time since the last sign-in
 }
 
-func (web *Web) memberRow(words reader, m warranty.Membership, who warranty.Principal) memberRow {
+func (web *Web) memberRow(words view.Reader, m warranty.Membership, who warranty.Principal) memberRow {
 	row := memberRow{Membership: m, You: m.UserID == who.User.ID}
 	if m.LastSignInAt != nil {
 		row.Seen = web.ago(words, *m.LastSignInAt)
@@ -54,7 +55,7 @@ func (web *Web) members(w http.ResponseWriter, r *http.Request, who warranty.Pri
 		return err
 	}
 	body.Invitations = invitations.Data
-	v := view{Title: web.t(r, "members.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "members.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "members", v)
 }
 
@@ -135,7 +136,7 @@ func (web *Web) showMember(w http.ResponseWriter, r *http.Request, who warranty.
 			return err
 		}
 		p.Printed = codes.Pagination.Total
-		v := view{Title: m.Name, Nav: "settings", Who: who, Flash: flash(r), Body: p}
+		v := view.Page{Title: m.Name, Nav: "settings", Who: who, Flash: view.Flash(r), Body: p}
 		return web.show(w, r, f.status, "member", v)
 	}
 	return warranty.ErrNotFound
@@ -183,7 +184,7 @@ func (web *Web) newInvitation(w http.ResponseWriter, r *http.Request, who warran
 
 func (web *Web) showInvite(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	body := invitationForm{form: f, Roles: roleChoices(f.Value("role"))}
-	v := view{Title: web.t(r, "members.invite"), Nav: "settings", Who: who, Body: body}
+	v := view.Page{Title: web.t(r, "members.invite"), Nav: "settings", Who: who, Body: body}
 	return web.show(w, r, f.status, "member-invite", v)
 }
 
@@ -215,7 +216,7 @@ func (web *Web) cancelInvitation(w http.ResponseWriter, r *http.Request, who war
 const invitationPage = "/invitations/accept"
 
 func (web *Web) showAcceptInvitation(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t(r, "invitation.title"), Nav: "settings", Who: who, Flash: flash(r), Next: invitationPage, Body: f}
+	v := view.Page{Title: web.t(r, "invitation.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Next: invitationPage, Body: f}
 	return web.show(w, r, f.status, "invitation-accept", v)
 }
 

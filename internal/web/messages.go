@@ -14,6 +14,7 @@ import (
 
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -72,7 +73,7 @@ func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
-	v := view{Title: string(d.ClaimNumber), Nav: "claims", Who: who, Flash: flash(r), Body: d}
+	v := view.Page{Title: string(d.ClaimNumber), Nav: "claims", Who: who, Flash: view.Flash(r), Body: d}
 	return web.show(w, r, f.status, "claim", v)
 }
 
@@ -178,18 +179,18 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 }
 
 // eventText returns an event of a claim as one sentence, or "" if the conversation shows it otherwise.
-func (web *Web) eventText(words reader, e warranty.Event) string {
+func (web *Web) eventText(words view.Reader, e warranty.Event) string {
 	name := e.Actor
 	if e.Account != nil {
 		name = *e.Account
 	}
 	switch e.Action {
 	case warranty.ClaimFiled:
-		return words.get("claim_event.filed", name)
+		return words.Text("claim_event.filed", name)
 	case warranty.ClaimMoved:
 		for _, change := range e.Changes {
 			if change.Field == "status" && change.From != nil && change.To != nil {
-				return words.get("claim_event."+moveKey(warranty.ClaimStatus(*change.From), warranty.ClaimStatus(*change.To)), name)
+				return words.Text("claim_event."+view.MoveKey(warranty.ClaimStatus(*change.From), warranty.ClaimStatus(*change.To)), name)
 			}
 		}
 	}
@@ -214,7 +215,7 @@ func (web *Web) claimNews(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
-	v := view{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Body: claimNews{c, n}}
+	v := view.Page{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Body: claimNews{c, n}}
 	return web.part(w, r, "claim", "news", v)
 }
 
@@ -309,7 +310,7 @@ func (web *Web) keepFiles(
 	sent.Files = nil // the service forgets what it refuses
 	for i, e := range refused.Fields {
 		if name, text, ok := strings.Cut(e.Message, ": "); ok {
-			refused.Fields[i].Message = name + ": " + web.reader(r).message(text)
+			refused.Fields[i].Message = name + ": " + web.reader(r).Message(text)
 		}
 	}
 	for _, file := range files {
@@ -322,7 +323,7 @@ func (web *Web) keepFiles(
 		var refusal *warranty.Error
 		switch {
 		case errors.As(failed, &refusal) && len(refusal.Fields) > 0:
-			refused.Add("file", refusal.Fields[0].Code, file.Name+": "+web.reader(r).message(refusal.Fields[0].Message))
+			refused.Add("file", refusal.Fields[0].Code, file.Name+": "+web.reader(r).Message(refusal.Fields[0].Message))
 		case failed != nil:
 			err = failed
 		default:
@@ -433,12 +434,12 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form,
 }
 
 // missingText returns what a button asks for if there is no message, or "" if it needs none.
-func (web *Web) missingText(words reader, action string) string {
+func (web *Web) missingText(words view.Reader, action string) string {
 	switch action {
 	case "ask", "reject", "appeal":
-		return words.get("claim_missing." + action)
+		return words.Text("claim_missing." + action)
 	case "", "reply":
-		return words.get("claim_missing.reply")
+		return words.Text("claim_missing.reply")
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -209,7 +210,7 @@ func (web *Web) showConsent(
 		}
 	}
 	consentHeaders(w.Header())
-	v := view{Title: web.t(r, "consent.title", body.Name), Who: who, NoIndex: true, Body: body}
+	v := view.Page{Title: web.t(r, "consent.title", body.Name), Who: who, NoIndex: true, Body: body}
 	return web.render(w, r, f.status, "consent", "alone", v)
 }
 
@@ -224,7 +225,7 @@ type invalidPage struct {
 
 // showInvalid says that a request is not valid. Nothing is sent to the app.
 func (web *Web) showInvalid(w http.ResponseWriter, r *http.Request, body invalidPage) error {
-	v := view{Title: web.t(r, "consent.invalid"), NoIndex: true, Body: body}
+	v := view.Page{Title: web.t(r, "consent.invalid"), NoIndex: true, Body: body}
 	return web.render(w, r, http.StatusBadRequest, "consent-invalid", "alone", v)
 }
 

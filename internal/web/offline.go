@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // offline shows the page for browsers without a connection.
 func (web *Web) offline(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
-	return web.showBare(w, r, http.StatusOK, "offline", view{Title: web.t(r, "offline.title"), NoIndex: true})
+	return web.showBare(w, r, http.StatusOK, "offline", view.Page{Title: web.t(r, "offline.title"), NoIndex: true})
 }
 
 // offlineFiles are the static files of the offline page.
@@ -25,18 +26,18 @@ var offlineFiles = []string{"app.css", "theme.js", "offline.js", "icon.svg", "ge
 func (web *Web) serviceWorker() (http.Handler, error) {
 	paths := []string{"/offline"}
 	for _, name := range offlineFiles {
-		paths = append(paths, web.views.static.path(name))
+		paths = append(paths, web.views.Static.Path(name))
 	}
 	list, err := json.Marshal(paths)
 	if err != nil {
 		return nil, err
 	}
-	version, err := json.Marshal("static-" + web.views.static.hash + "-" + web.Version)
+	version, err := json.Marshal("static-" + web.views.Static.Hash() + "-" + web.Version)
 	if err != nil {
 		return nil, err
 	}
 	body := strings.NewReplacer(`"static-VERSION"`, string(version), "FILES", string(list)).
-		Replace(string(web.views.static.files["sw.js"].plain))
+		Replace(web.views.Static.File("sw.js"))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.CallerOf(r.Context()).Door = warranty.DoorWeb
 		h := w.Header()

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -41,7 +42,7 @@ func (web *Web) organizations(w http.ResponseWriter, r *http.Request, who warran
 			body.Deleted = append(body.Deleted, o)
 		}
 	}
-	v := view{Title: web.t(r, "organizations.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "organizations.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "organizations", v)
 }
 
@@ -51,7 +52,7 @@ func (web *Web) newOrganization(w http.ResponseWriter, r *http.Request, who warr
 }
 
 func (web *Web) showOrganizationForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t(r, "organization.new"), Nav: "settings", Who: who, Body: f}
+	v := view.Page{Title: web.t(r, "organization.new"), Nav: "settings", Who: who, Body: f}
 	return web.show(w, r, f.status, "organization-form", v)
 }
 
@@ -132,12 +133,12 @@ func (web *Web) showOrganization(
 	if p.Details.Values == nil {
 		p.Details.Values = url.Values{
 			"name":          {p.Name},
-			"website":       {derefText(p.Website)},
-			"contact_email": {derefText(p.ContactEmail)},
-			"contact_phone": {derefText(p.ContactPhone)},
+			"website":       {view.Deref(p.Website)},
+			"contact_email": {view.Deref(p.ContactEmail)},
+			"contact_phone": {view.Deref(p.ContactPhone)},
 		}
 	}
-	v := view{Title: web.t(r, "organization.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view.Page{Title: web.t(r, "organization.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: p}
 	return web.show(w, r, status, "organization", v)
 }
 

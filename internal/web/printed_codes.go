@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -29,7 +30,7 @@ func (web *Web) printedCodes(w http.ResponseWriter, r *http.Request, who warrant
 	if in.MadeBy != nil && len(list.Data) > 0 {
 		body.Of = &list.Data[0]
 	}
-	v := view{Title: web.t(r, "printed.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "printed.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "printed-codes", v)
 }
 

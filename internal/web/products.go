@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -25,7 +26,7 @@ func (web *Web) products(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		return err
 	}
 	body := productList{form: form{Values: query}, Page: list, Pager: newPager(r.URL, list.Pagination)}
-	v := view{Title: web.t(r, "products.title"), Nav: "issue", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "products.title"), Nav: "issue", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "products", v)
 }
 
@@ -56,7 +57,7 @@ func (web *Web) editProduct(w http.ResponseWriter, r *http.Request, who warranty
 	for name, value := range map[string]*string{
 		"brand": p.Brand, "model": p.Model, "gtin": p.GTIN, "category": p.Category, "terms": p.Terms,
 	} {
-		values.Set(name, derefText(value))
+		values.Set(name, view.Deref(value))
 	}
 	if p.LengthMonths != nil {
 		n, unit := *p.LengthMonths, inMonths
@@ -80,7 +81,7 @@ func (web *Web) showProductForm(w http.ResponseWriter, r *http.Request, who warr
 	for _, unit := range []string{inMonths, inYears, lifetime} {
 		body.Lengths = append(body.Lengths, length{unit, web.t(r, "product."+unit)})
 	}
-	return web.show(w, r, f.status, "product-form", view{Title: title, Nav: "issue", Who: who, Body: body})
+	return web.show(w, r, f.status, "product-form", view.Page{Title: title, Nav: "issue", Who: who, Body: body})
 }
 
 // setLength sets the fields of the API from the length and the unit of a form.

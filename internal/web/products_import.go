@@ -10,6 +10,7 @@ import (
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -34,7 +35,7 @@ func (web *Web) productsForm(w http.ResponseWriter, r *http.Request, who warrant
 func (web *Web) showProductsImport(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, p productsImport,
 ) error {
-	v := view{Title: web.t(r, "products.import"), Nav: "issue", Who: who, Body: p}
+	v := view.Page{Title: web.t(r, "products.import"), Nav: "issue", Who: who, Body: p}
 	return web.show(w, r, p.status, "products-import", v)
 }
 
@@ -46,7 +47,7 @@ func (web *Web) importProducts(w http.ResponseWriter, r *http.Request, who warra
 	}
 	p, err := web.readSheet(w, r)
 	if refusal := warranty.AsError(err); err != nil && refusal.Code == warranty.BodyTooLarge {
-		p.Wrong, p.status = web.reader(r).message(refusal.Message), http.StatusRequestEntityTooLarge
+		p.Wrong, p.status = web.reader(r).Message(refusal.Message), http.StatusRequestEntityTooLarge
 		return web.showProductsImport(w, r, who, productsImport{importPage: p})
 	}
 	if err != nil {
@@ -68,7 +69,7 @@ func (web *Web) importProducts(w http.ResponseWriter, r *http.Request, who warra
 	rows, err := sheet.ReadProducts(bytes.NewReader(p.text), maxProductRows)
 	var fault *sheet.Fault
 	if errors.As(err, &fault) {
-		p.Wrong, p.status = web.reader(r).fault(fault), http.StatusUnprocessableEntity
+		p.Wrong, p.status = faultText(web.reader(r), fault), http.StatusUnprocessableEntity
 		return web.showProductsImport(w, r, who, page)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -14,7 +15,7 @@ type profilePage struct {
 	Details, Password form
 	SetAside          int64 // warranties recorded before the address was verified
 	HasPassword       bool
-	Languages         []languageChoice
+	Languages         []view.LanguageChoice
 	Zones             []string
 	Automatic         string // the time zone of the browser, or UTC
 }
@@ -37,8 +38,8 @@ func (web *Web) showProfile(
 	if p.HasPassword, err = web.Service.HasPassword(r.Context(), who); err != nil {
 		return err
 	}
-	p.Languages, p.Zones = web.languageChoices(), commonZones
-	p.Automatic = web.chooseReader(r, warranty.Locale{}).zone.String()
+	p.Languages, p.Zones = web.views.Languages(), view.CommonZones
+	p.Automatic = web.chooseReader(r, warranty.Locale{}).Zone.String()
 	if p.Details.Values == nil {
 		p.Details.Values = url.Values{
 			"name":      {p.Name},
@@ -46,7 +47,7 @@ func (web *Web) showProfile(
 			"time_zone": {p.Locale().Zone},
 		}
 	}
-	v := view{Title: web.t(r, "profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view.Page{Title: web.t(r, "profile.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: p}
 	return web.show(w, r, status, "profile", v)
 }
 

@@ -8,27 +8,13 @@ import (
 	"testing"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
-// TestEveryPageIsValid parses all pages, which a running service does only when they are shown.
-func TestEveryPageIsValid(t *testing.T) {
-	views, err := newViews()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, edition := range views.editions {
-		for name, parse := range edition.pages {
-			if _, err := parse(); err != nil {
-				t.Errorf("%s in %s: %v", name, edition.Lang, err)
-			}
-		}
-	}
-}
-
 // TestPageThatFailsIsAnErrorPage renders a page whose template fails.
 func TestPageThatFailsIsAnErrorPage(t *testing.T) {
-	views, err := newViews()
+	views, err := view.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +24,7 @@ func TestPageThatFailsIsAnErrorPage(t *testing.T) {
 	request = request.WithContext(api.WithCaller(request.Context(), &api.Caller{RequestID: "request-4711"}))
 	answer := httptest.NewRecorder()
 	broken := func(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
-		return web.show(w, r, http.StatusOK, "claims", view{Body: "no claims"})
+		return web.show(w, r, http.StatusOK, "claims", view.Page{Body: "no claims"})
 	}
 	web.serve(route{page: broken, open: true, setup: true}).ServeHTTP(answer, request)
 	body := answer.Body.String()

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -25,7 +26,7 @@ func (web *Web) showReplies(w http.ResponseWriter, r *http.Request, who warranty
 	if id, err := warranty.ParseID(r.PathValue("id")); err == nil {
 		list.Editing = id
 	}
-	v := view{Title: web.t(r, "replies.title"), Nav: "settings", Who: who, Flash: flash(r), Body: list}
+	v := view.Page{Title: web.t(r, "replies.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: list}
 	return web.show(w, r, f.status, "replies", v)
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -42,17 +43,6 @@ func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		list.Works = active > 0
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
-	v := view{Title: web.t(r, "requests.title"), Nav: "settings", Who: who, Body: list}
+	v := view.Page{Title: web.t(r, "requests.title"), Nav: "settings", Who: who, Body: list}
 	return web.show(w, r, http.StatusOK, "requests", v)
-}
-
-// httpTone returns the CSS class of an HTTP status.
-func httpTone(status int) string {
-	switch {
-	case status >= http.StatusInternalServerError:
-		return "expired"
-	case status >= http.StatusBadRequest:
-		return "expiring"
-	}
-	return "active"
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -55,11 +56,11 @@ type keptForm struct {
 }
 
 // Fields returns the hidden fields that carry the form, in a stable order.
-func (k *keptForm) Fields() []fieldData {
+func (k *keptForm) Fields() []view.Field {
 	if k == nil {
 		return nil
 	}
-	return append([]fieldData{{Name: keptAction, Value: k.Action}}, hiddenFields(keptPrefix, k.Values)...)
+	return append([]view.Field{{Name: keptAction, Value: k.Action}}, hiddenFields(keptPrefix, k.Values)...)
 }
 
 // keep returns the form of a request whose session has ended, or nil if the form is not

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -32,7 +33,7 @@ func (web *Web) showConfirmations(w http.ResponseWriter, r *http.Request, who wa
 	at := *r.URL
 	at.Path = "/confirmations"
 	body := confirmationList{form: f, Page: page, Pager: newPager(&at, page.Pagination)}
-	v := view{Title: web.t(r, "confirmations.title"), Nav: "warranties", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "confirmations.title"), Nav: "warranties", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, f.status, "confirmations", v)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -85,7 +86,7 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 	if page.Active, err = web.Service.CountActiveTokens(r.Context(), who); err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "tokens.title"), Nav: "settings", Who: who, Flash: flash(r)}
+	v := view.Page{Title: web.t(r, "tokens.title"), Nav: "settings", Who: who, Flash: view.Flash(r)}
 	if isPart(r) {
 		v.Body = page
 		return web.part(w, r, "settings-api", "latest", v)
@@ -107,7 +108,7 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 func (web *Web) tokenRow(
-	words reader, who warranty.Principal, t warranty.Token, last map[warranty.ID]warranty.RequestRecord,
+	words view.Reader, who warranty.Principal, t warranty.Token, last map[warranty.ID]warranty.RequestRecord,
 ) tokenRow {
 	now := web.Service.Now()
 	row := tokenRow{Token: t, Who: who, Works: t.Status == warranty.TokenIsActive, Overlaps: overlaps}
@@ -121,36 +122,36 @@ func (web *Web) tokenRow(
 	for _, u := range t.Usage {
 		uses += u.Requests
 	}
-	row.Uses = words.number("tokens.requests", uses)
+	row.Uses = words.Number("tokens.requests", uses)
 	if left := int(warranty.DateOf(t.ExpiresAt) - warranty.DateOf(now)); row.Works && left <= tokenEndsSoon {
 		switch left {
 		case 0:
-			row.EndsSoon = words.get("tokens.ends_today")
+			row.EndsSoon = words.Text("tokens.ends_today")
 		case 1:
-			row.EndsSoon = words.get("tokens.ends_tomorrow")
+			row.EndsSoon = words.Text("tokens.ends_tomorrow")
 		default:
-			row.EndsSoon = words.get("tokens.ends_in", left)
+			row.EndsSoon = words.Text("tokens.ends_in", left)
 		}
 	}
 	return row
 }
 
 // ago returns the approximate time since at.
-func (web *Web) ago(words reader, at time.Time) string {
+func (web *Web) ago(words view.Reader, at time.Time) string {
 	d := web.Service.Now().Sub(at)
 	switch {
 	case d < time.Minute:
-		return words.get("ago.now")
+		return words.Text("ago.now")
 	case d < time.Hour:
-		return words.get("ago.minutes", int(d/time.Minute))
+		return words.Text("ago.minutes", int(d/time.Minute))
 	case d < 24*time.Hour:
-		return words.get("ago.hours", int(d/time.Hour))
+		return words.Text("ago.hours", int(d/time.Hour))
 	case d < 48*time.Hour:
-		return words.get("ago.day")
+		return words.Text("ago.day")
 	case d < 30*24*time.Hour:
-		return words.get("ago.days", int(d/(24*time.Hour)))
+		return words.Text("ago.days", int(d/(24*time.Hour)))
 	}
-	return words.day(words.zone, at)
+	return words.Day(words.Zone, at)
 }
 
 // tokenForm is the form that generates a token.
@@ -182,7 +183,7 @@ var presets = []preset{
 const reminderDays = 7
 
 // newTokenForm returns the form with the values of f, or with the defaults if it has none.
-func (web *Web) newTokenForm(words reader, who warranty.Principal, f form) tokenForm {
+func (web *Web) newTokenForm(words view.Reader, who warranty.Principal, f form) tokenForm {
 	if f.Values == nil {
 		f.Values = url.Values{
 			"scopes":                {string(warranty.WarrantiesRead)},
@@ -200,7 +201,7 @@ func (web *Web) newTokenForm(words reader, who warranty.Principal, f form) token
 		if p.Days <= reminderDays {
 			key = "token_form.ends_soon"
 		}
-		p.Ends = words.get(key, words.day(words.zone, web.tokenEnd(p.Days)))
+		p.Ends = words.Text(key, words.Day(words.Zone, web.tokenEnd(p.Days)))
 	}
 	return t
 }
@@ -208,7 +209,7 @@ func (web *Web) newTokenForm(words reader, who warranty.Principal, f form) token
 func (web *Web) tokenEnd(days int) time.Time { return web.Service.Now().UTC().AddDate(0, 0, days) }
 
 func (web *Web) showTokenForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t(r, "token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(web.reader(r), who, f)}
+	v := view.Page{Title: web.t(r, "token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(web.reader(r), who, f)}
 	return web.show(w, r, f.status, "settings-api-new", v)
 }
 
@@ -233,11 +234,11 @@ func (web *Web) createToken(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 // setExpiry sets the expiry of a new token from the chosen number of days.
-func (web *Web) setExpiry(words reader, f form) error {
+func (web *Web) setExpiry(words view.Reader, f form) error {
 	days, err := strconv.Atoi(f.Value("expires_in_days"))
 	if err != nil || !slices.ContainsFunc(presets, func(p preset) bool { return p.Days == days }) {
 		var c warranty.Checks
-		c.Add("expires_at", "invalid", words.get("token_form.choose_end"))
+		c.Add("expires_at", "invalid", words.Text("token_form.choose_end"))
 		return c.Err()
 	}
 	f.Values.Set("expires_at", web.tokenEnd(days).Format(time.RFC3339))
@@ -254,7 +255,7 @@ type shownOnce struct {
 }
 
 func (web *Web) showSecret(w http.ResponseWriter, r *http.Request, who warranty.Principal, body shownOnce) error {
-	v := view{Title: web.t(r, "token_created.title"), Nav: "settings", Who: who, NoIndex: true, Body: body}
+	v := view.Page{Title: web.t(r, "token_created.title"), Nav: "settings", Who: who, NoIndex: true, Body: body}
 	return web.show(w, r, http.StatusOK, "token-created", v)
 }
 
@@ -296,7 +297,7 @@ func (web *Web) firstRequest(w http.ResponseWriter, r *http.Request, who warrant
 			f.Last = &request
 		}
 	}
-	v := view{Title: web.t(r, "token_created.first"), Nav: "settings", Who: who, Body: f}
+	v := view.Page{Title: web.t(r, "token_created.first"), Nav: "settings", Who: who, Body: f}
 	if isPart(r) {
 		return web.part(w, r, "token-first", "first", v)
 	}
@@ -348,7 +349,7 @@ func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.P
 		Recent:   requests.Data,
 		History:  history.Data,
 	}
-	v := view{Title: token.Name, Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: token.Name, Nav: "settings", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, f.status, "settings-token", v)
 }
 

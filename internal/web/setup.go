@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -30,7 +31,7 @@ func (web *Web) checkSetUp(r *http.Request) error {
 // showSettingUp shows visitors that the service is being set up.
 func (web *Web) showSettingUp(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Retry-After", "60")
-	v := view{Title: web.t(r, "setup.pending"), NoIndex: true, Body: form{}}
+	v := view.Page{Title: web.t(r, "setup.pending"), NoIndex: true, Body: form{}}
 	return web.show(w, r, http.StatusServiceUnavailable, "setup-pending", v)
 }
 
@@ -52,7 +53,7 @@ func (web *Web) showSetup(w http.ResponseWriter, r *http.Request, _ warranty.Pri
 		SendsMail:    web.Service.RequireVerified,
 		SignupClosed: web.Service.SignupClosed,
 	}
-	return web.show(w, r, f.status, "setup", view{Title: web.t(r, "setup.title"), NoIndex: true, Body: body})
+	return web.show(w, r, f.status, "setup", view.Page{Title: web.t(r, "setup.title"), NoIndex: true, Body: body})
 }
 
 // doSetup makes the first administrator and signs in.

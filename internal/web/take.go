@@ -7,6 +7,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -35,7 +36,7 @@ func (web *Web) take(w http.ResponseWriter, r *http.Request, who warranty.Princi
 func (web *Web) showTake(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, name string, p takePage,
 ) error {
-	v := view{Title: web.t(r, "take.title"), Who: who, NoIndex: true, Body: p}
+	v := view.Page{Title: web.t(r, "take.title"), Who: who, NoIndex: true, Body: p}
 	return web.show(w, r, p.status, name, v)
 }
 
@@ -235,7 +236,7 @@ func (web *Web) taken(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "take.done_title"), Nav: "warranties", Who: who, Flash: "done.taken",
+	v := view.Page{Title: web.t(r, "take.done_title"), Nav: "warranties", Who: who, Flash: "done.taken",
 		Body: takenPage{found, by.Issuer}}
 	return web.show(w, r, http.StatusOK, "take-done", v)
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -19,7 +20,7 @@ func (web *Web) trash(w http.ResponseWriter, r *http.Request, who warranty.Princ
 		return err
 	}
 	body := trashList{Page: page, Pager: newPager(r.URL, page.Pagination)}
-	v := view{Title: web.t(r, "trash.title"), Nav: "warranties", Who: who, Flash: flash(r), Body: body}
+	v := view.Page{Title: web.t(r, "trash.title"), Nav: "warranties", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "trash", v)
 }
 

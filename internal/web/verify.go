@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -65,7 +66,7 @@ func (v verifyPage) Mismatch() bool { return v.SerialMatches != nil && !*v.Seria
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("reference"))
 	if asked == "" {
-		return web.showBare(w, r, http.StatusOK, "verify-form", view{Title: web.t(r, "verify.title"), Body: verifyPage{}})
+		return web.showBare(w, r, http.StatusOK, "verify-form", view.Page{Title: web.t(r, "verify.title"), Body: verifyPage{}})
 	}
 	reference, err := warranty.ParseReference(pastedReference(asked))
 	if err != nil {
@@ -97,7 +98,7 @@ func pastedReference(asked string) string {
 // showMistyped shows the form with an error. The check character alone reveals a typing
 // error, so the response reveals nothing about records.
 func (web *Web) showMistyped(w http.ResponseWriter, r *http.Request, status int, asked string) error {
-	return web.showBare(w, r, status, "verify-form", view{Title: web.t(r, "verify.title"), NoIndex: true,
+	return web.showBare(w, r, status, "verify-form", view.Page{Title: web.t(r, "verify.title"), NoIndex: true,
 		Body: verifyPage{Asked: asked, Wrong: "verify.mistyped"}})
 }
 
@@ -133,7 +134,7 @@ func (web *Web) verifyProduct(w http.ResponseWriter, r *http.Request, who warran
 	if only, alike, ok := found.Only(); ok || err != nil {
 		return web.showVerification(w, r, only, alike, in.Serial, err)
 	}
-	v := view{Title: web.t(r, "verify.issuers"), NoIndex: true, Body: found}
+	v := view.Page{Title: web.t(r, "verify.issuers"), NoIndex: true, Body: found}
 	return web.showBare(w, r, http.StatusOK, "verify-issuers", v)
 }
 
@@ -143,7 +144,7 @@ func (web *Web) showVerification(
 ) error {
 	product := errors.Is(err, warranty.ErrUnknownProduct)
 	if product || errors.Is(err, warranty.ErrUnknownReference) {
-		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t(r, "verify.unknown"), NoIndex: true,
+		return web.showBare(w, r, http.StatusNotFound, "verify", view.Page{Title: web.t(r, "verify.unknown"), NoIndex: true,
 			Body: verifyPage{ByProduct: product}})
 	}
 	if err != nil {
@@ -161,66 +162,54 @@ func (web *Web) showVerification(
 		page.Certified = page.Assured() && web.Service.SigningKey != nil
 		page.Promise = web.promiseOf(web.reader(r), page)
 	}
-	return web.showBare(w, r, http.StatusOK, "verify", view{Title: title, NoIndex: true, Body: page})
+	return web.showBare(w, r, http.StatusOK, "verify", view.Page{Title: title, NoIndex: true, Body: page})
 }
 
 // coverOf returns the cell that says whether a record is in force. It is green only if a verified business
 // says so.
-func (web *Web) coverOf(words reader, v warranty.Verification) cover {
+func (web *Web) coverOf(words view.Reader, v warranty.Verification) cover {
 	today, assured := warranty.DateOf(v.CheckedAt), v.By.Backing().Verified()
-	c := cover{Say: words.get(inForce(v))}
+	c := cover{Say: words.Text(view.InForce(v))}
 	line := "quiet"
 	switch v.Status {
 	case warranty.Void, warranty.Cancelled:
-		c.Tone, c.Before = "bad", words.get("verify.covers_nothing")
+		c.Tone, c.Before = "bad", words.Text("verify.covers_nothing")
 		return c
 	case warranty.Upcoming:
-		c.Before, c.Date = words.get("verify.from"), words.date(v.StartDate)
+		c.Before, c.Date = words.Text("verify.from"), words.Date(v.StartDate)
 	case warranty.Expired:
-		c.Before, c.Date = words.get("verify.on"), words.date(v.EndDate)
-		c.After = ", " + words.ago(int(today-v.EndDate))
+		c.Before, c.Date = words.Text("verify.on"), words.Date(v.EndDate)
+		c.After = ", " + words.Ago(int(today-v.EndDate))
 	case warranty.Active:
 		days := int(v.EndDate - today)
 		if v.EndDate == warranty.Lifetime {
-			c.Before = words.get("take.lifetime")
+			c.Before = words.Text("take.lifetime")
 		} else {
-			c.Before, c.Date = words.get("verify.until"), words.date(v.EndDate)
-			c.After = ", " + words.days(&days)
+			c.Before, c.Date = words.Text("verify.until"), words.Date(v.EndDate)
+			c.After = ", " + words.Days(&days)
 		}
 		switch {
 		case !assured:
 			line, c.After = "plain", ""
-		case days <= endingSoon:
-			line, c.Tone, c.Say = "expiring", "soon", words.get("verify.ends_soon")
+		case days <= view.EndingSoon:
+			line, c.Tone, c.Say = "expiring", "soon", words.Text("verify.ends_soon")
 		default:
 			line, c.Tone = "active", "good"
 		}
 	}
-	c.Line = coverageLine(v.StartDate, v.EndDate, today, line)
+	c.Line = view.CoverageLine(v.StartDate, v.EndDate, today, line)
 	return c
 }
 
-// inForce returns the key of the text that says whether a record is in force, and who says so unless a verified business
-// does.
-func inForce(v warranty.Verification) string {
-	switch {
-	case v.Status != warranty.Active || v.By.Backing().Verified():
-		return "verify." + v.Status.String()
-	case v.Issuer != nil:
-		return "verify.by_issuer"
-	}
-	return "verify.by_owner"
-}
-
 // ofAnother returns the cell for a reader whose product has another serial number: nothing about it is green.
-func (c cover) ofAnother(words reader, v warranty.Verification) cover {
+func (c cover) ofAnother(words view.Reader, v warranty.Verification) cover {
 	if c.Tone == "bad" {
 		return c
 	}
 	c.Tone, c.Line = "", ""
-	c.Say = words.get("verify.of_another", c.Say)
+	c.Say = words.Text("verify.of_another", c.Say)
 	if v.SerialNumber != nil {
-		c.After = ", " + words.get("verify.of_serial", *v.SerialNumber)
+		c.After = ", " + words.Text("verify.of_serial", *v.SerialNumber)
 	}
 	return c
 }
@@ -244,7 +233,7 @@ type quantity struct {
 }
 
 // promiseOf returns the record for machines, or nil if the record promises nothing any more.
-func (web *Web) promiseOf(words reader, v verifyPage) *promise {
+func (web *Web) promiseOf(words view.Reader, v verifyPage) *promise {
 	if v.Status == warranty.Void || v.Status == warranty.Cancelled {
 		return nil
 	}

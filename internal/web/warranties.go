@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -33,6 +34,9 @@ type warrantyList struct {
 	// Saving is the form that saves a view, if it was refused.
 	Saving form
 }
+
+// AllColumns returns the columns that can be hidden.
+func (l warrantyList) AllColumns() []string { return listColumns }
 
 // column is the heading of a column that sorts the list.
 type column struct {
@@ -119,7 +123,7 @@ func (web *Web) showWarranties(w http.ResponseWriter, r *http.Request, who warra
 	if list.Views, err = web.Service.Views(r.Context(), who); err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Undo: undoOf(r), Body: list}
+	v := view.Page{Title: web.t(r, "nav.warranties"), Nav: "warranties", Who: who, Flash: view.Flash(r), Undo: undoOf(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "warranties", "rows", v)
 	}
@@ -244,7 +248,7 @@ func (web *Web) showWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	if d.Remind, err = web.reminders(r, who, d.Warranty, forms.remind); err != nil {
 		return err
 	}
-	v := view{Title: d.ProductName, Nav: "warranties", Who: who, Flash: flash(r), Body: d}
+	v := view.Page{Title: d.ProductName, Nav: "warranties", Who: who, Flash: view.Flash(r), Body: d}
 	return web.show(w, r, max(forms.del.status, forms.remind.status), "warranty", v)
 }
 
@@ -259,7 +263,7 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	d := warrantyDetail{
 		Warranty:    record,
 		Today:       warranty.DateOf(web.Service.Now()),
-		Tone:        tone(record.Status, record.DaysRemaining),
+		Tone:        view.Tone(record.Status, record.DaysRemaining),
 		MayEdit:     may(warranty.ChangePromise) || may(warranty.ChangeNotes),
 		MayVoid:     may(warranty.VoidOrReinstate),
 		MayCancel:   may(warranty.Cancel),
@@ -313,7 +317,7 @@ func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t(r, "warranty.label"), Who: who, NoIndex: true, Body: record}
+	v := view.Page{Title: web.t(r, "warranty.label"), Who: who, NoIndex: true, Body: record}
 	return web.showBare(w, r, http.StatusOK, "label", v)
 }
 
@@ -323,7 +327,7 @@ func (web *Web) offerTransfer(w http.ResponseWriter, r *http.Request, who warran
 		op: api.OfferTransfer,
 		do: web.Service.OfferTransfer,
 		done: func(_ form, offer warranty.TransferOffer) error {
-			v := view{Title: web.t(r, "transfer.offered"), Nav: "warranties", Who: who, Body: offer}
+			v := view.Page{Title: web.t(r, "transfer.offered"), Nav: "warranties", Who: who, Body: offer}
 			return web.show(w, r, http.StatusOK, "transfer-offered", v)
 		},
 	})
@@ -338,7 +342,7 @@ func (web *Web) cancelTransfer(w http.ResponseWriter, r *http.Request, who warra
 }
 
 func (web *Web) showAcceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t(r, "transfer.accept"), Nav: "warranties", Who: who, Body: f}
+	v := view.Page{Title: web.t(r, "transfer.accept"), Nav: "warranties", Who: who, Body: f}
 	return web.show(w, r, f.status, "transfer-accept", v)
 }
 

@@ -11,6 +11,7 @@ import (
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -25,7 +26,7 @@ func (web *Web) importForm(w http.ResponseWriter, r *http.Request, who warranty.
 func (web *Web) showImport(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p *importPage,
 ) error {
-	return web.show(w, r, status, "import", view{Title: web.t(r, "import.title"), Nav: "warranties", Who: who, Body: p})
+	return web.show(w, r, status, "import", view.Page{Title: web.t(r, "import.title"), Nav: "warranties", Who: who, Body: p})
 }
 
 // importSamples previews a sheet of sample warranties.
@@ -47,7 +48,7 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 	}
 	p, err := web.readSheet(w, r)
 	if refusal := warranty.AsError(err); err != nil && refusal.Code == warranty.BodyTooLarge {
-		p.Wrong = web.reader(r).message(refusal.Message)
+		p.Wrong = web.reader(r).Message(refusal.Message)
 		return web.showImport(w, r, who, http.StatusRequestEntityTooLarge, p)
 	}
 	if err != nil {
@@ -79,7 +80,7 @@ func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warrant
 	if err := web.run(r.Context(), web.reader(r), p, sheet.Import{Service: jobs.SheetService(web.Service, who), DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
-	v := view{Title: web.t(r, "import.preview"), Nav: "warranties", Who: who, Body: p}
+	v := view.Page{Title: web.t(r, "import.preview"), Nav: "warranties", Who: who, Body: p}
 	return web.show(w, r, http.StatusOK, "import-preview", v)
 }
 
@@ -107,7 +108,7 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 		web.Log.ErrorContext(ctx, "import stopped early", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		p.Incomplete = true
 	}
-	v := view{Title: web.t(r, "import.result"), Nav: "warranties", Who: who, Body: p}
+	v := view.Page{Title: web.t(r, "import.result"), Nav: "warranties", Who: who, Body: p}
 	return web.show(w, r, status, "import-result", v)
 }
 
@@ -141,9 +142,9 @@ func (web *Web) refuseSheet(
 	var missing *sheet.MissingColumns
 	switch {
 	case errors.As(err, &fault):
-		p.Wrong, p.Fields = web.reader(r).fault(fault), nil
+		p.Wrong, p.Fields = faultText(web.reader(r), fault), nil
 	case errors.As(err, &missing):
-		p.Wrong = web.reader(r).missing(missing) + " " + web.t(r, "import.missing_fix")
+		p.Wrong = missingText(web.reader(r), missing) + " " + web.t(r, "import.missing_fix")
 		p.describe(missing.Header, missing.Found)
 	default:
 		return err

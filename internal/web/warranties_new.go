@@ -9,6 +9,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -73,7 +74,7 @@ func (web *Web) showNewWarranty(w http.ResponseWriter, r *http.Request, who warr
 	if body.Suppliers, err = web.suggestions(r.Context(), who, warranty.GroupBySupplier); err != nil {
 		return err
 	}
-	return web.show(w, r, f.status, "warranty-new", view{Title: web.t(r, "warranty.new"), Nav: "warranties", Who: who, Body: body})
+	return web.show(w, r, f.status, "warranty-new", view.Page{Title: web.t(r, "warranty.new"), Nav: "warranties", Who: who, Body: body})
 }
 
 // suggestions returns the values of a field that the account uses most.
@@ -88,7 +89,7 @@ func (web *Web) suggestions(ctx context.Context, who warranty.Principal, by warr
 }
 
 // setEnd sets the end date of a form from the start date and the chosen length.
-func (web *Web) setEnd(words reader, values url.Values) error {
+func (web *Web) setEnd(words view.Reader, values url.Values) error {
 	chosen := values.Get("length")
 	if chosen == "" || chosen == pickedDate {
 		return nil

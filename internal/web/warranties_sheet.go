@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -81,7 +82,7 @@ func (p *importPage) MaxSize() int64 { return maxSheet }
 // readSheet parses the form. The sheet is a file, pasted text, or kept from the preview.
 func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, error) {
 	p, body := &importPage{}, r.Body
-	tooLarge := warranty.Refuse(warranty.BodyTooLarge, web.t(r, "import.too_large", web.reader(r).size(maxSheet)))
+	tooLarge := warranty.Refuse(warranty.BodyTooLarge, web.t(r, "import.too_large", web.reader(r).Size(maxSheet)))
 	r.Body = http.MaxBytesReader(w, body, maxSheetForm)
 	if err := r.ParseMultipartForm(maxSheetForm); err != nil {
 		var overlong *http.MaxBytesError
@@ -156,7 +157,7 @@ func (p *importPage) Choices() string {
 }
 
 // run runs im on the sheet with the import settings and stores the result in p.
-func (web *Web) run(ctx context.Context, words reader, p *importPage, im sheet.Import) error {
+func (web *Web) run(ctx context.Context, words view.Reader, p *importPage, im sheet.Import) error {
 	rows, err := sheet.Open(bytes.NewReader(p.text), p.options())
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ func (web *Web) run(ctx context.Context, words reader, p *importPage, im sheet.I
 	do := im.Each
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
 		if im.Counts.Rows > maxSheetRows {
-			return &sheet.Fault{What: words.get("import.too_many", maxSheetRows), Fix: words.get("import.too_many_fix")}
+			return &sheet.Fault{What: words.Text("import.too_many", maxSheetRows), Fix: words.Text("import.too_many_fix")}
 		}
 		p.note(row, outcome)
 		if do == nil {
@@ -179,7 +180,7 @@ func (web *Web) run(ctx context.Context, words reader, p *importPage, im sheet.I
 	err = im.Run(ctx)
 	p.Counts, p.Assumed = im.Counts, rows.Assumed()
 	if err == nil && im.Counts.Rows == 0 {
-		return &sheet.Fault{What: words.get("import.empty"), Fix: words.get("import.empty_fix")}
+		return &sheet.Fault{What: words.Text("import.empty"), Fix: words.Text("import.empty_fix")}
 	}
 	return err
 }

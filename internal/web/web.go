@@ -19,6 +19,7 @@ import (
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -44,7 +45,7 @@ type Web struct {
 	// none yet. It is nil without TLS.
 	CertificateExpires func() time.Time
 
-	views     *views
+	views     *view.Views
 	reference func() (reference, error) // made when it is first shown
 	kept      sync.Map                  // of language: the keptPage of /docs
 	guard     *http.CrossOriginProtection
@@ -78,7 +79,7 @@ type route struct {
 // Register adds the routes of all pages to mux.
 func (web *Web) Register(mux *http.ServeMux) error {
 	var err error
-	if web.views, err = embedded(); err != nil {
+	if web.views, err = view.Embedded(); err != nil {
 		return err
 	}
 	web.reference = sync.OnceValues(func() (reference, error) { return newReference(web.PublicURL) })
@@ -103,7 +104,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		}
 		web.forms.Handle(r.pattern, again)
 	}
-	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.views.static))
+	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.views.Static))
 	worker, err := web.serviceWorker()
 	if err != nil {
 		return err
@@ -433,10 +434,10 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	}
 	problem := web.publicError(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
 	words := web.reader(r)
-	problem.Title, problem.Detail = words.message(problem.Title), words.message(problem.Detail)
+	problem.Title, problem.Detail = words.Message(problem.Title), words.Message(problem.Detail)
 	problem.Errors = slices.Clone(problem.Errors) // the error may be shared
 	for i := range problem.Errors {
-		problem.Errors[i].Message = words.message(problem.Errors[i].Message)
+		problem.Errors[i].Message = words.Message(problem.Errors[i].Message)
 	}
 	block, body := "layout", errorPage{Problem: problem}
 	if isPart(r) {
@@ -444,7 +445,7 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	} else if r.Method == http.MethodGet && problem.Status == http.StatusNotFound {
 		body.Next = r.URL.RequestURI()
 	}
-	err = web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: body})
+	err = web.render(w, r, problem.Status, "error", block, view.Page{Who: who, Title: problem.Title, Body: body})
 	if err != nil {
 		web.Log.ErrorContext(r.Context(), "rendering the error page failed", "error", err.Error())
 		http.Error(w, web.t(r, "error.render"), http.StatusInternalServerError)
@@ -500,7 +501,7 @@ func (web *Web) publicError(w http.ResponseWriter, r *http.Request, err error) *
 	if refusal.Wait > 0 {
 		w.Header().Set("Retry-After", seconds(refusal.Wait))
 	}
-	if text, ok := web.reader(r).words["error."+string(refusal.Code)]; ok {
+	if text, ok := web.reader(r).Find("error." + string(refusal.Code)); ok {
 		refusal.Message = text
 	}
 	return &refusal

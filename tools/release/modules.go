@@ -93,7 +93,7 @@ func (r *release) licenses(ctx context.Context, modules []module) ([]byte, error
 	if err := add("Go standard library", strings.TrimSpace(string(goroot)), licenseFile); err != nil {
 		return nil, err
 	}
-	if err := add("Web pages", filepath.Join(r.root, "internal/web/static/licences"), regexp.MustCompile(".")); err != nil {
+	if err := add("Web pages", filepath.Join(r.root, "internal/web/view/static/licences"), regexp.MustCompile(".")); err != nil {
 		return nil, err
 	}
 	for _, m := range modules {

@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"regexp"
@@ -20,7 +20,7 @@ func TestTimeline(t *testing.T) {
 	for _, most := range []int64{1, 6, 7, 250, 1_000_000} {
 		for day := range 31 {
 			today := warranty.NewDate(2026, 3, 1) + warranty.Date(day)
-			drawn := string(timeline(map[warranty.Date]int64{today + 1: (most + 1) / 2, today + 100: most}, today, words))
+			drawn := string(Timeline(map[warranty.Date]int64{today + 1: (most + 1) / 2, today + 100: most}, today, words))
 			for _, y := range tops.FindAllStringSubmatch(drawn, -1) {
 				if n, _ := strconv.Atoi(y[1]); n < 11 {
 					t.Errorf("%d on day %d: %s is above the graphic", most, day, y[1])
@@ -31,7 +31,7 @@ func TestTimeline(t *testing.T) {
 			if bricks < 1 || bricks > 6 || urgent < 1 || urgent > bricks || most > 6 && urgent == bricks {
 				t.Errorf("%d on day %d: %d bricks now and %d later", most, day, urgent, bricks)
 			}
-			if !strings.Contains(drawn, ">"+words.figure(most)+"<") {
+			if !strings.Contains(drawn, ">"+words.Figure(most)+"<") {
 				t.Errorf("%d on day %d: the figure is missing", most, day)
 			}
 		}

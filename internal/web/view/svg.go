@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"fmt"
@@ -9,49 +9,19 @@ import (
 
 	"rsc.io/qr"
 
-	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
 // Graphics are inline SVG made of numbers, without user input. Their geometry is in attributes,
 // because the Content-Security-Policy forbids style attributes.
 
-const endingSoon = service.EndingSoonDays
-
 // coverage draws the coverage line from start to end: a tick per year, or every ten years, and a ring at today.
 func coverage(w warranty.Warranty, today warranty.Date) template.HTML {
-	return coverageLine(w.StartDate, w.EndDate, today, tone(w.Status, w.DaysRemaining))
+	return CoverageLine(w.StartDate, w.EndDate, today, Tone(w.Status, w.DaysRemaining))
 }
 
-// tone returns the CSS class of a status.
-func tone(status warranty.Status, daysRemaining *int) string {
-	switch {
-	case status == warranty.Active && daysRemaining != nil && *daysRemaining <= endingSoon:
-		return "expiring"
-	case status == warranty.Active:
-		return "active"
-	case status == warranty.Expired:
-		return "expired"
-	}
-	return "quiet"
-}
-
-// claimTone returns the CSS class of a claim's status.
-func claimTone(s warranty.ClaimStatus) string {
-	switch s {
-	case warranty.Approved, warranty.Resolved:
-		return "active"
-	case warranty.InfoRequested:
-		return "expiring"
-	case warranty.Rejected:
-		return "expired"
-	case warranty.Withdrawn:
-		return "quiet"
-	}
-	return "open"
-}
-
-func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
+// CoverageLine draws a coverage line in a tone.
+func CoverageLine(start, end, today warranty.Date, tone string) template.HTML {
 	const left, right, middle = 0.0, 100.0, 12.0 // left and right in percent
 	last := end
 	if end == warranty.Lifetime {

@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"fmt"
@@ -74,13 +74,17 @@ func TestEveryTextIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	handlers, err := filepath.Glob("../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages, err := filepath.Glob("templates/*.html")
 	if err != nil {
 		t.Fatal(err)
 	}
 	named := map[string]bool{}
 	literal := regexp.MustCompile("[\"`]([a-z][a-z_0-9]*\\.[^\"` ]*|[a-z_]+)[\"`]")
-	for _, name := range append(files, pages...) {
+	for _, name := range slices.Concat(files, handlers, pages) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -178,10 +182,10 @@ func TestFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := []string{texts.date(warranty.NewDate(2028, 11, 14)), texts.when(time.UTC, winter), texts.when(berlin, winter),
-			texts.when(berlin, &summer), texts.moment(berlin, winter), texts.month(winter.AddDate(0, 2, 0)),
-			texts.length(24), texts.length(1), texts.size(3 << 19), texts.money(&price, &currency), texts.figure(1_234_567),
-			texts.number("days", 90), texts.number("days", 1)}
+		got := []string{texts.Date(warranty.NewDate(2028, 11, 14)), texts.When(time.UTC, winter), texts.When(berlin, winter),
+			texts.When(berlin, &summer), texts.moment(berlin, winter), texts.Month(winter.AddDate(0, 2, 0)),
+			texts.Length(24), texts.Length(1), texts.Size(3 << 19), texts.money(&price, &currency), texts.Figure(1_234_567),
+			texts.Number("days", 90), texts.Number("days", 1)}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", lang, got, want)
 		}

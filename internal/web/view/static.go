@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// static serves the static files. Their URLs contain a hash of all files, so they can be
+// Static serves the static files. Their URLs contain a hash of all files, so they can be
 // cached forever and a new release changes them.
-type static struct {
+type Static struct {
 	hash  string
 	files map[string]asset
 }
@@ -49,8 +49,8 @@ var paper = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" ` +
 	`fill="none" stroke="#000" stroke-width="1.5">` +
 	rosette("Warranty Records") + `</svg>`
 
-func newStatic() (*static, error) {
-	s := &static{files: map[string]asset{}}
+func newStatic() (*Static, error) {
+	s := &Static{files: map[string]asset{}}
 	sum := sha256.New()
 	add := func(name string, body []byte) (err error) {
 		sum.Write(body)
@@ -93,11 +93,17 @@ func newAsset(name string, body []byte) (asset, error) {
 	return a, err
 }
 
-// path returns the URL of a file.
-func (s *static) path(name string) string { return "/static/" + s.hash + "/" + name }
+// Path returns the URL of a file.
+func (s *Static) Path(name string) string { return "/static/" + s.hash + "/" + name }
+
+// Hash identifies the content of all files.
+func (s *Static) Hash() string { return s.hash }
+
+// File returns the content of a file.
+func (s *Static) File(name string) string { return string(s.files[name].plain) }
 
 // ServeHTTP serves a file.
-func (s *static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api.CallerOf(r.Context()).Door = warranty.DoorWeb
 	a, ok := s.files[r.PathValue("name")]
 	if !ok {

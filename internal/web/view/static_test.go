@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"bytes"
@@ -93,7 +93,7 @@ func TestManifests(t *testing.T) {
 		if err := json.Unmarshal(raw, &m); err != nil {
 			t.Fatalf("%s: %v", lang, err)
 		}
-		if m["lang"] != lang || m["name"] != words.get("layout.name") || m["short_name"] != words.get("nav.warranties") {
+		if m["lang"] != lang || m["name"] != words.Text("layout.name") || m["short_name"] != words.Text("nav.warranties") {
 			t.Errorf("%s: %v", lang, m)
 		}
 		for _, name := range []string{"lang", "name", "short_name", "description"} {

@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"go/ast"
@@ -28,7 +28,7 @@ func TestEveryFieldErrorIsTranslated(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, english := range samples {
-			if texts.message(english) == english {
+			if texts.Message(english) == english {
 				t.Errorf("%s: no translation of %q", lang, english)
 			}
 		}
@@ -49,9 +49,9 @@ func TestOtherMessagesAreTranslated(t *testing.T) {
 	}
 	found := 0
 	for pattern, literal := range map[string]*regexp.Regexp{
-		"../server/middleware.go": regexp.MustCompile(`warranty\.(?:IPThrottled|RateLimited), "([^"]+\.)"`),
-		"../service/domains.go":   regexp.MustCompile(`return false, "([^"]+)"`),
-		"../sheet/*.go":           regexp.MustCompile(`(?:What|Fix):\s+"((?:[^"\\]|\\.)+\.)"|errors\.New\("([^"]+)"\)`),
+		"../../server/middleware.go": regexp.MustCompile(`warranty\.(?:IPThrottled|RateLimited), "([^"]+\.)"`),
+		"../../service/domains.go":   regexp.MustCompile(`return false, "([^"]+)"`),
+		"../../sheet/*.go":           regexp.MustCompile(`(?:What|Fix):\s+"((?:[^"\\]|\\.)+\.)"|errors\.New\("([^"]+)"\)`),
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -67,7 +67,7 @@ func TestOtherMessagesAreTranslated(t *testing.T) {
 				if len(m) > 2 && m[2] != "" {
 					english = strings.ToUpper(m[2][:1]) + m[2][1:] + "."
 				}
-				if found++; texts.message(english) == english && !strings.Contains(english, " returned a ") { // nobody sees these
+				if found++; texts.Message(english) == english && !strings.Contains(english, " returned a ") { // nobody sees these
 					t.Errorf("%s: no translation of %q", name, english)
 				}
 			}
@@ -96,7 +96,7 @@ func TestMessage(t *testing.T) {
 		"No column was found for Product, Ends.":                          "Keine Spalte gefunden für Product, Ends.",
 		"Only owner can delete this warranty. Your role: seller, issuer.": "Ihre Rolle erlaubt das nicht.",
 	} {
-		if got := texts.message(english); got != want {
+		if got := texts.Message(english); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -104,8 +104,8 @@ func TestMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "Not covered. The warranty runs from " + own.date(warranty.NewDate(2026, 1, 2)) + " to "
-	if got := own.message("Not covered. The warranty runs from 2026-01-02 to 2027-01-01."); !strings.HasPrefix(got, want) || strings.Contains(want, "2026-01") {
+	want := "Not covered. The warranty runs from " + own.Date(warranty.NewDate(2026, 1, 2)) + " to "
+	if got := own.Message("Not covered. The warranty runs from 2026-01-02 to 2027-01-01."); !strings.HasPrefix(got, want) || strings.Contains(want, "2026-01") {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -113,11 +113,11 @@ func TestMessage(t *testing.T) {
 // fieldErrors returns the messages of all calls of Checks.Add in the packages warranty and sheet, with samples as variable parts.
 func fieldErrors(t *testing.T) (samples []string) {
 	t.Helper()
-	files, err := filepath.Glob("../../warranty/*.go")
+	files, err := filepath.Glob("../../../warranty/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sheets, err := filepath.Glob("../sheet/*.go")
+	sheets, err := filepath.Glob("../../sheet/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"embed"
@@ -16,8 +16,8 @@ import (
 //go:embed text/*/*.json
 var textFiles embed.FS
 
-// texts holds the texts of the pages in one language, by key.
-type texts struct {
+// Texts holds the texts of the pages in one language, by key.
+type Texts struct {
 	Lang, Dir string // the values of the attributes lang and dir
 	tag       language.Tag
 	words     map[string]string
@@ -30,12 +30,12 @@ type texts struct {
 }
 
 // newTexts reads the texts of a language.
-func newTexts(lang string) (*texts, error) {
+func newTexts(lang string) (*Texts, error) {
 	tag, err := language.Parse(lang)
 	if err != nil {
 		return nil, err
 	}
-	t := &texts{Lang: lang, Dir: direction(lang), tag: tag, words: map[string]string{}, printer: message.NewPrinter(tag)}
+	t := &Texts{Lang: lang, Dir: direction(lang), tag: tag, words: map[string]string{}, printer: message.NewPrinter(tag)}
 	names, err := fs.Glob(textFiles, "text/"+lang+"/*.json")
 	if err != nil {
 		return nil, err
@@ -56,13 +56,13 @@ func newTexts(lang string) (*texts, error) {
 			t.words[key] = text
 		}
 	}
-	t.months, t.monthsAlone = strings.Fields(t.get("format.months")), strings.Fields(t.get("format.months_alone"))
+	t.months, t.monthsAlone = strings.Fields(t.Text("format.months")), strings.Fields(t.Text("format.months_alone"))
 	return t, t.readMessages()
 }
 
-// get returns the text of a key, formatted with args. If the text is missing, it returns the
+// Text returns the text of a key, formatted with args. If the text is missing, it returns the
 // key.
-func (t *texts) get(key string, args ...any) string {
+func (t *Texts) Text(key string, args ...any) string {
 	text, ok := t.words[key]
 	if !ok {
 		return key
@@ -73,91 +73,97 @@ func (t *texts) get(key string, args ...any) string {
 	return t.printer.Sprintf(text, args...)
 }
 
-// fieldName returns the name of a field of a sheet, or the name of a column as it is.
-func (t *texts) fieldName(field string) string {
+// Find returns the text of a key, if there is one.
+func (t *Texts) Find(key string) (string, bool) {
+	text, ok := t.words[key]
+	return text, ok
+}
+
+// FieldName returns the name of a field of a sheet, or the name of a column as it is.
+func (t *Texts) FieldName(field string) string {
 	if text, ok := t.words["import_field."+field]; ok {
 		return text
 	}
 	return field
 }
 
-// figure formats a number.
-func (t *texts) figure(n int64) string { return t.printer.Sprint(n) }
+// Figure formats a number.
+func (t *Texts) Figure(n int64) string { return t.printer.Sprint(n) }
 
 // waiting formats a number of claims that wait, which are counted up to warranty.MaxWaiting.
-func (t *texts) waiting(n int64) string {
+func (t *Texts) waiting(n int64) string {
 	if n >= warranty.MaxWaiting {
-		return t.figure(warranty.MaxWaiting-1) + "+"
+		return t.Figure(warranty.MaxWaiting-1) + "+"
 	}
-	return t.figure(n)
+	return t.Figure(n)
 }
 
-// days returns the text for n days left.
-func (t *texts) days(n *int) string {
+// Days returns the text for n days left.
+func (t *Texts) Days(n *int) string {
 	switch {
 	case n == nil:
 		return ""
 	case *n == 0:
-		return t.get("days.last")
+		return t.Text("days.last")
 	case *n > 3*365:
-		return t.get("days.years", *n/365)
+		return t.Text("days.years", *n/365)
 	case *n > 90:
-		return t.get("days.months", *n*12/365)
+		return t.Text("days.months", *n*12/365)
 	}
-	return t.number("days", int64(*n))
+	return t.Number("days", int64(*n))
 }
 
-// ago returns the text for a period that ended n days ago.
-func (t *texts) ago(n int) string {
+// Ago returns the text for a period that ended n days ago.
+func (t *Texts) Ago(n int) string {
 	switch {
 	case n == 1:
-		return t.get("ago.day")
+		return t.Text("ago.day")
 	case n > 3*365:
-		return t.get("ago.years", n/365)
+		return t.Text("ago.years", n/365)
 	case n > 90:
-		return t.get("ago.months", n*12/365)
+		return t.Text("ago.months", n*12/365)
 	}
-	return t.get("ago.days", n)
+	return t.Text("ago.days", n)
 }
 
-// number returns the singular or plural text of a key.
-func (t *texts) number(key string, n int64) string {
+// Number returns the singular or plural text of a key.
+func (t *Texts) Number(key string, n int64) string {
 	if n == 1 {
-		return t.get(key + ".one")
+		return t.Text(key + ".one")
 	}
-	return t.get(key+".many", n)
+	return t.Text(key+".many", n)
 }
 
 // left returns the text for the days left of a warranty, or since it ended.
-func (t *texts) left(w warranty.Warranty, today warranty.Date) string {
+func (t *Texts) left(w warranty.Warranty, today warranty.Date) string {
 	switch ended := int(today - w.EndDate); {
 	case w.Status != warranty.Expired:
-		return t.days(w.DaysRemaining)
+		return t.Days(w.DaysRemaining)
 	case ended == 1:
-		return t.get("days.ended_yesterday")
+		return t.Text("days.ended_yesterday")
 	case ended <= 90:
-		return t.get("days.ended", ended)
+		return t.Text("days.ended", ended)
 	}
 	return ""
 }
 
-// count returns a number for the beginning of a sentence: small numbers as words.
-func (t *texts) count(n int64) string {
+// Count returns a number for the beginning of a sentence: small numbers as words.
+func (t *Texts) Count(n int64) string {
 	if word, ok := t.words[fmt.Sprint("number.", n)]; ok {
 		return word
 	}
-	return t.figure(n)
+	return t.Figure(n)
 }
 
 // roles lists roles as "owner, seller and issuer".
-func (t *texts) roles(names []string) string {
+func (t *Texts) roles(names []string) string {
 	list := ""
 	for i, name := range names {
-		switch role := t.get("role." + name); {
+		switch role := t.Text("role." + name); {
 		case i == 0:
 			list = role
 		case i == len(names)-1:
-			list = t.get("list.and", list, role)
+			list = t.Text("list.and", list, role)
 		default:
 			list += ", " + role
 		}
@@ -166,21 +172,21 @@ func (t *texts) roles(names []string) string {
 }
 
 // changed formats the value of a field in the history.
-func (t *texts) changed(field string, value *string) string {
-	text := derefText(value)
+func (t *Texts) changed(field string, value *string) string {
+	text := Deref(value)
 	switch field {
 	case "start_date", "end_date", "erase_at":
 		if d, err := warranty.ParseDate(text); err == nil && d != warranty.Lifetime {
-			return t.date(d)
+			return t.Date(d)
 		}
-		return t.get("verify.lifetime")
+		return t.Text("verify.lifetime")
 	case "role":
-		return t.get("member_role." + text)
+		return t.Text("member_role." + text)
 	case "seller_confirmed":
 		if text == "true" {
-			return t.get("change.yes")
+			return t.Text("change.yes")
 		}
-		return t.get("change.no")
+		return t.Text("change.no")
 	case "status":
 		for _, space := range []string{"claim_status.", "status."} {
 			status, ok := t.words[space+text]

@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"embed"
@@ -30,7 +30,7 @@ var variable = regexp.MustCompile("%[sd]")
 
 // readMessages reads the messages of a language. English has those with dates and statuses, which are shown as its
 // readers write them.
-func (t *texts) readMessages() error {
+func (t *Texts) readMessages() error {
 	raw, err := messageFiles.ReadFile("messages/" + t.Lang + ".json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -56,8 +56,8 @@ func (t *texts) readMessages() error {
 	return nil
 }
 
-// message returns an English message of the service in the language, or as it is if it has no translation.
-func (t *texts) message(english string) string {
+// Message returns an English message of the service in the language, or as it is if it has no translation.
+func (t *Texts) Message(english string) string {
 	if own, ok := t.messages[english]; ok {
 		return own
 	}
@@ -78,14 +78,14 @@ func (t *texts) message(english string) string {
 }
 
 // part returns a variable part of a message in the language: a status, a date or another message.
-func (t *texts) part(text string) string {
+func (t *Texts) part(text string) string {
 	for _, space := range []string{"claim_status.", "status."} {
 		if own, ok := t.words[space+strings.ReplaceAll(text, " ", "_")]; ok {
 			return own
 		}
 	}
 	if d, err := warranty.ParseDate(text); err == nil {
-		return t.date(d)
+		return t.Date(d)
 	}
-	return t.message(text)
+	return t.Message(text)
 }

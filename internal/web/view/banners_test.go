@@ -1,4 +1,4 @@
-package web
+package view
 
 import (
 	"io/fs"
@@ -10,17 +10,17 @@ import (
 )
 
 // otherKinds are the messages that do not report success.
-var otherKinds = map[string]bannerKind{
-	"account_lost":   info,
-	"domain_checked": failure, // "The DNS record was not found."
-	"duplicate":      info,
-	"filed_without":  failure, // a file is missing
-	"kept":           info,
-	"mail_gone":      info,
-	"mails_none":     info,
-	"sign_in_again":  info,
-	"signed_out":     failure, // nothing was changed
-	"unchanged":      info,
+var otherKinds = map[string]BannerKind{
+	"account_lost":   Info,
+	"domain_checked": Failure, // "The DNS record was not found."
+	"duplicate":      Info,
+	"filed_without":  Failure, // a file is missing
+	"kept":           Info,
+	"mail_gone":      Info,
+	"mails_none":     Info,
+	"sign_in_again":  Info,
+	"signed_out":     Failure, // nothing was changed
+	"unchanged":      Info,
 }
 
 // refuses finds texts that do not report success.
@@ -41,16 +41,16 @@ func TestEveryBannerHasItsKind(t *testing.T) {
 			}
 			want, other := otherKinds[done]
 			if !other {
-				want = success
+				want = Success
 			}
-			b := view{Flash: key, In: texts}.Banner()
-			if b.Kind != want || b.Text != texts.get(key) {
+			b := Page{Flash: key, In: texts}.Banner()
+			if b.Kind != want || b.Text != texts.Text(key) {
 				t.Errorf("%s: %s is %+v, want %s", lang, key, b, want)
 			}
-			if (b.Icon() == "check") != (b.Kind == success) || (b.Role() == "alert") != (b.Kind == failure) {
+			if (b.Icon() == "check") != (b.Kind == Success) || (b.Role() == "alert") != (b.Kind == Failure) {
 				t.Errorf("%s: %s has the icon %q and the role %q", lang, key, b.Icon(), b.Role())
 			}
-			if lang == "en" && b.Kind == success && refuses.MatchString(b.Text) {
+			if lang == "en" && b.Kind == Success && refuses.MatchString(b.Text) {
 				t.Errorf("%s reports %q as a success", key, b.Text)
 			}
 		}
