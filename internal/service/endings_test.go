@@ -132,12 +132,13 @@ func (s *endingScene) made(t *testing.T, p warranty.Principal, token, feed, app,
 	_, session, _ := strings.Cut(s.browser.Cookie, "=")
 	inBrowser := must[warranty.Principal](t)(s.Service.Authenticate(ctx, session, false))
 	inBrowser = must[warranty.Principal](t)(s.Service.ActFor(ctx, inBrowser, p.Account.ID))
-	s.Jobs.Kinds[jobs.ExportKind] = exportLines(s.world, func(int) error { return nil })
 	done := must[warranty.Job](t)(s.Jobs.StartExport(ctx, inBrowser, jobs.Export{}, 1))
 	if err := s.Jobs.RunOpen(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.exportOf(t, person{Principal: inBrowser}, done.ID)
+	if written := must[warranty.Job](t)(s.Jobs.Job(ctx, inBrowser, done.ID)); written.State != warranty.JobDone {
+		t.Fatalf("the export is %s: %s", written.State, written.Error)
+	}
 	s.tries[export] = func(w *world) bool {
 		who, err := w.Service.Authenticate(ctx, fresh(w, s.ivo.User), false)
 		if err == nil {

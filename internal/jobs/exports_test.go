@@ -1,4 +1,4 @@
-package service_test
+package jobs_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/jobs"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
@@ -39,15 +40,15 @@ func exportLines(w *world, before func(line int) error) jobs.Work {
 	}
 }
 
-func (w *world) exportOf(t *testing.T, p person, id warranty.ID) (f service.ExportFile) {
-	t.Helper()
-	j, err := w.Jobs.Job(ctx, p.Principal, id)
+func exportOf(w *world, p warranty.Principal, id warranty.ID) (f service.ExportFile) {
+	w.T.Helper()
+	j, err := w.Jobs.Job(w.T.Context(), p, id)
 	if err != nil {
-		t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	equal(t, "state", j.State, warranty.JobDone)
+	equal(w.T, "state", j.State, warranty.JobDone)
 	if err := json.Unmarshal([]byte(j.Result), &f); err != nil {
-		t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return f
 }
@@ -56,11 +57,11 @@ func (w *world) exportOf(t *testing.T, p person, id warranty.ID) (f service.Expo
 // sees it. After a day the files of both attempts are gone, without ever being orphans.
 func TestExportsSurviveAndEnd(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
-		shop := w.issuer("Ann")
+		shop := newShop(w, "Ann")
 		killed := errors.New("killed")
 		start := func() warranty.Job {
 			t.Helper()
-			j, err := w.Jobs.StartExport(ctx, shop.acting.Principal, jobs.Export{}, 500)
+			j, err := w.Jobs.StartExport(t.Context(), shop.Principal, jobs.Export{}, 500)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,15 +78,15 @@ func TestExportsSurviveAndEnd(t *testing.T) {
 			return nil
 		})
 		j := start()
-		if err := w.Jobs.RunOpen(ctx); !errors.Is(err, killed) {
+		if err := w.Jobs.RunOpen(t.Context()); !errors.Is(err, killed) {
 			t.Fatal(err)
 		}
 		w.Clock.Advance(2 * time.Minute)
-		if err := w.Jobs.RunOpen(ctx); err != nil {
+		if err := w.Jobs.RunOpen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		f := w.exportOf(t, shop.acting, j.ID)
-		content, err := w.Service.OpenExport(ctx, f)
+		f := exportOf(w, shop.Principal, j.ID)
+		content, err := w.Service.OpenExport(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,35 +104,43 @@ func TestExportsSurviveAndEnd(t *testing.T) {
 		}
 
 		// Others of the account, and the person for another account, do not see it.
-		bob := w.person("Bob", true)
-		w.join(shop.admin, shop.Organization, bob, warranty.Admin)
+		bob := w.Verified("Bob")
+		if _, err := w.Service.CreateInvitation(t.Context(), signedIn(w, shop.admin), warranty.CreateInvitation{
+			ID: shop.Organization.ID, Email: bob.Email, Role: warranty.Admin,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		invited := warranty.AcceptInvitation{Code: w.MailedCode(bob.Email)}
+		if _, err := w.Service.AcceptInvitation(t.Context(), signedIn(w, bob), invited); err != nil {
+			t.Fatal(err)
+		}
 		for what, p := range map[string]warranty.Principal{
-			"another admin": w.acting(bob, shop.Organization), "the person's own account": shop.admin.Principal,
+			"another admin": actingFor(w, bob, shop.Organization.ID), "the person's own account": signedIn(w, shop.admin),
 		} {
-			if _, err := w.Jobs.Job(ctx, p, j.ID); !errors.Is(err, warranty.ErrNotFound) {
+			if _, err := w.Jobs.Job(t.Context(), p, j.ID); !errors.Is(err, warranty.ErrNotFound) {
 				t.Errorf("%s: %v", what, err)
 			}
-			if list, err := w.Jobs.List(ctx, p); err != nil || len(list) != 0 {
+			if list, err := w.Jobs.List(t.Context(), p); err != nil || len(list) != 0 {
 				t.Errorf("%s: %v, %v", what, list, err)
 			}
 		}
-		if list, err := w.Jobs.List(ctx, shop.acting.Principal); err != nil || len(list) != 1 {
+		if list, err := w.Jobs.List(t.Context(), shop.Principal); err != nil || len(list) != 1 {
 			t.Errorf("the list: %v, %v", list, err)
 		}
 
 		sweep := func(after time.Duration) {
 			t.Helper()
 			w.Clock.Advance(after)
-			if err := w.Service.SweepFiles(ctx); err != nil {
+			if err := w.Service.SweepFiles(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		sweep(23 * time.Hour)
-		equal(t, "files after 23 hours", w.in(files.Complete), 1)
-		equal(t, "orphans", w.number(`SELECT count(*) FROM unused_files WHERE state <> 1`), int64(0))
+		equal(t, "files after 23 hours", stored(w, files.Complete), 1)
+		equal(t, "orphans", w.Count(`SELECT count(*) FROM unused_files WHERE state <> 1`), 0)
 		sweep(2 * time.Hour)
-		equal(t, "files after 25 hours", w.in(files.Complete)+w.in(files.Trash), 0)
-		if _, err := w.Service.OpenExport(ctx, f); warranty.AsError(err).Code != warranty.NotFound {
+		equal(t, "files after 25 hours", stored(w, files.Complete, files.Trash), 0)
+		if _, err := w.Service.OpenExport(t.Context(), f); warranty.AsError(err).Code != warranty.NotFound {
 			t.Errorf("after a day: %v", err)
 		}
 	})
@@ -140,37 +149,40 @@ func TestExportsSurviveAndEnd(t *testing.T) {
 // TestExportsEndWithTheSession: an export does not go on after its person has signed out, and an account can start a
 // limited number of them.
 func TestExportsEndWithTheSession(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		ann := w.person("Ann", true)
+	servertest.Each(t, func(t *testing.T, w *world) {
+		person := w.Verified("Ann")
+		ann := signedIn(w, person)
 		w.Jobs.Kinds[jobs.ExportKind] = exportLines(w, func(int) error { return nil })
-		j, err := w.Jobs.StartExport(ctx, ann.Principal, jobs.Export{}, 1)
+		j, err := w.Jobs.StartExport(t.Context(), ann, jobs.Export{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.SignOut(ctx, ann.Principal, warranty.SignOut{}); err != nil {
+		if _, err := w.Service.SignOut(t.Context(), ann, warranty.SignOut{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Jobs.RunOpen(ctx); err != nil {
+		if err := w.Jobs.RunOpen(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		again := w.session(ann.User, time.Hour)
-		j, err = w.Jobs.Job(ctx, again.Principal, j.ID)
+		person.Session = w.SignIn(person.Email, person.Password)
+		again := signedIn(w, person)
+		j, err = w.Jobs.Job(t.Context(), again, j.ID)
 		if err != nil || j.State != warranty.JobFailed {
 			t.Fatalf("%v, %v", j, err)
 		}
-		equal(t, "files", w.in(files.Complete), 0)
+		equal(t, "files", stored(w, files.Complete), 0)
 		for n := 1; n < warranty.MaxExports; n++ {
-			if _, err = w.Jobs.StartExport(ctx, again.Principal, jobs.Export{}, 1); err != nil {
+			if _, err = w.Jobs.StartExport(t.Context(), again, jobs.Export{}, 1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := w.Jobs.StartExport(ctx, again.Principal, jobs.Export{}, 1); warranty.AsError(err).Code != warranty.InUse {
+		if _, err := w.Jobs.StartExport(t.Context(), again, jobs.Export{}, 1); warranty.AsError(err).Code != warranty.InUse {
 			t.Fatalf("one too many: %v", err)
 		}
 		w.Clock.Advance(25 * time.Hour)
-		later := w.session(ann.User, time.Hour)
-		w.execute(`UPDATE jobs SET state = 2`)
-		if _, err := w.Jobs.StartExport(ctx, later.Principal, jobs.Export{}, 1); err != nil {
+		person.Session = w.SignIn(person.Email, person.Password)
+		later := signedIn(w, person)
+		w.Exec(`UPDATE jobs SET state = 2`)
+		if _, err := w.Jobs.StartExport(t.Context(), later, jobs.Export{}, 1); err != nil {
 			t.Fatal(err)
 		}
 	})
