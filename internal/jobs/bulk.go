@@ -37,7 +37,8 @@ type BulkResult struct {
 	Deleted []warranty.ID `json:"deleted,omitempty"`
 }
 
-// BulkGroup is why several warranties were not changed: a reason of this package, or the English message of the service.
+// BulkGroup is why several warranties were not changed: a reason of this package, or the English message of the
+// service.
 type BulkGroup struct {
 	Reason     string   `json:"reason,omitempty"`
 	Message    string   `json:"message,omitempty"`

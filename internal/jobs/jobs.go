@@ -84,8 +84,15 @@ func (js *Jobs) start(
 		return warranty.Job{}, err
 	}
 	j := warranty.Job{
-		ID: js.Service.NewID(), Kind: kind, State: warranty.JobRunning, Input: string(text), Total: total, CreatedAt: js.now(),
-		Account: p.Account.ID, User: p.User.ID, Session: p.CredentialID,
+		ID:        js.Service.NewID(),
+		Kind:      kind,
+		State:     warranty.JobRunning,
+		Input:     string(text),
+		Total:     total,
+		CreatedAt: js.now(),
+		Account:   p.Account.ID,
+		User:      p.User.ID,
+		Session:   p.CredentialID,
 	}
 	if p.Credential != warranty.BySession {
 		return j, warranty.Refuse(warranty.SessionRequired, "Jobs need a session.")
@@ -96,7 +103,8 @@ func (js *Jobs) start(
 			return err
 		}
 		if n >= warranty.MaxJobs {
-			return warranty.Refuse(warranty.InUse, fmt.Sprintf("%d imports and exports are running. Wait until one has ended.", n))
+			return warranty.Refuse(warranty.InUse,
+				fmt.Sprintf("%d imports and exports are running. Wait until one has ended.", n))
 		}
 		if err := check(tx, account); err != nil {
 			return err

@@ -41,7 +41,8 @@ func backupCommand() *cobra.Command {
 			return b.run(cmd)
 		},
 	}
-	cmd.Flags().StringVar(&o.to, "to", "", "folder, file or s3://bucket/prefix?endpoint=… to write the backup to, like the argument")
+	cmd.Flags().StringVar(&o.to, "to", "",
+		"folder, file or s3://bucket/prefix?endpoint=… to write the backup to, like the argument")
 	cmd.Flags().StringVar(&o.toFile, "to-file", "", "file with the place, for an s3:// URL with keys")
 	cmd.Flags().StringVar(&o.keep, "keep", "",
 		"then delete older backups, except these: last=N, daily=N, weekly=N and monthly=N, separated by commas")
@@ -135,7 +136,14 @@ func (b backup) run(cmd *cobra.Command) (err error) {
 	defer func() { err = errors.Join(err, closeSource()) }()
 	bar := newProgress(cmd.ErrOrStderr())
 	defer bar.clear()
-	w := backupWriter{backup: b, store: st, files: files, progress: bar.show, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
+	w := backupWriter{
+		backup:   b,
+		store:    st,
+		files:    files,
+		progress: bar.show,
+		out:      cmd.OutOrStdout(),
+		notes:    cmd.ErrOrStderr(),
+	}
 	done, err := w.write(ctx)
 	if err != nil {
 		err = stoppedOr(ctx, err)

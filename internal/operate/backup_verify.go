@@ -21,7 +21,8 @@ type sourceOptions struct{ fromFile, identity string }
 
 func (o *sourceOptions) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.fromFile, "from-file", "", "file with the place of the backup, for an s3:// URL with keys")
-	cmd.Flags().StringVar(&o.identity, "identity", "", "file with the age identity or SSH private key of an encrypted backup")
+	cmd.Flags().StringVar(&o.identity, "identity", "",
+		"file with the age identity or SSH private key of an encrypted backup")
 }
 
 // source is an open backup.
@@ -156,7 +157,8 @@ func printVerified(w io.Writer, from source, h archive.Header, found archive.Sum
 	}
 	latest, err := store.LatestSchema()
 	if err == nil && h.Schema > latest {
-		_, err = fmt.Fprintf(w, "this svcd cannot restore it: it has schema %d, and this svcd knows schemas up to %d\n", h.Schema, latest)
+		_, err = fmt.Fprintf(w, "this svcd cannot restore it: it has schema %d, and this svcd knows schemas up to %d\n",
+			h.Schema, latest)
 	}
 	return err
 }

@@ -50,7 +50,8 @@ func copyCommand() *cobra.Command {
 		},
 	}
 	cp.Flags().StringVar(&from, "from", "", "database to read: SQLite file, or postgres://user:password@host/name")
-	cp.Flags().StringVar(&to, "to", "", "database to make: SQLite file that does not exist, or an empty postgres:// database")
+	cp.Flags().StringVar(&to, "to", "",
+		"database to make: SQLite file that does not exist, or an empty postgres:// database")
 	cp.Flags().StringVar(&fromFiles, "from-files", "",
 		"folder or s3:// URL of the document files (default: --files, files next to the SQLite file, or in --data)")
 	cp.Flags().StringVar(&toFiles, "to-files", "",
@@ -122,7 +123,8 @@ func copyAll(cmd *cobra.Command, source, target config.Config, fromFiles, toFile
 	if where == nil {
 		moved = "files stay in " + fromFiles.String()
 	}
-	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "copied %d rows, all checksums equal; %s\n", done.Rows, moved); err != nil {
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "copied %d rows, all checksums equal; %s\n", done.Rows, moved)
+	if err != nil {
 		return err
 	}
 	if source.SigningKey != "" && exists(source.SigningKey) {

@@ -24,9 +24,10 @@ import (
 func doctorCommand() *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check settings, certificate, database, signing key, files, backups, queues, disk space, clock, mail server, Redis and DNS; changes nothing",
-		Args:  NoArguments,
+		Use: "doctor",
+		Short: "Check settings, certificate, database, signing key, files, backups, queues, disk space, clock, " +
+			"mail server, Redis and DNS; changes nothing",
+		Args: NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{out: cmd.OutOrStdout(), deep: deep, bar: newProgress(cmd.ErrOrStderr())}
 			d.examine(cmd)
@@ -160,7 +161,8 @@ func schemaOf(ctx context.Context, st *store.Store, c config.Config) (string, er
 	}
 	have, err := st.SchemaVersion(ctx)
 	if err != nil {
-		return "", fmt.Errorf("svcd has not been started with this database yet, or it is not svcd's (%w); check --database", err)
+		return "", fmt.Errorf("svcd has not been started with this database yet, or it is not svcd's (%w); "+
+			"check --database", err)
 	}
 	latest, err := store.LatestSchema()
 	switch {
@@ -171,7 +173,8 @@ func schemaOf(ctx context.Context, st *store.Store, c config.Config) (string, er
 		if err == nil && oldest <= latest {
 			return fmt.Sprintf("%s, schema %d of a newer svcd, which this one can use", kind, have), nil
 		}
-		return "", fmt.Errorf("schema %d is newer than this svcd, which knows schemas up to %d; use the newer svcd", have, latest)
+		return "", fmt.Errorf("schema %d is newer than this svcd, which knows schemas up to %d; use the newer svcd",
+			have, latest)
 	case have < latest:
 		return fmt.Sprintf("%s, schema %d; the next start migrates it to %d", kind, have, latest), nil
 	}

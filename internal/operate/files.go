@@ -110,7 +110,9 @@ func (f filesPlace) open() (files.Store, error) {
 }
 
 // openSource opens a database as it is, and its files. The files must be those of the database.
-func openSource(ctx context.Context, c config.Config, where filesPlace) (*store.Store, archive.Source, func() error, error) {
+func openSource(
+	ctx context.Context, c config.Config, where filesPlace,
+) (*store.Store, archive.Source, func() error, error) {
 	if err := checkDatabase(ctx, c); err != nil {
 		return nil, nil, nil, err
 	}
@@ -139,7 +141,8 @@ func openSourceFiles(ctx context.Context, st *store.Store, where filesPlace) (fi
 		if row.Folder.IsZero() {
 			return nil, nil
 		}
-		return nil, UsageError{fmt.Errorf("the files of the database are not in %s; set --data or --files to their place", where)}
+		return nil, UsageError{fmt.Errorf("the files of the database are not in %s; "+
+			"set --data or --files to their place", where)}
 	}
 	dir, err := where.open()
 	if err != nil {
@@ -151,7 +154,8 @@ func openSourceFiles(ctx context.Context, st *store.Store, where filesPlace) (fi
 	}
 	if !row.Folder.IsZero() && (id.Database != row.Database || id.Folder != row.Folder) {
 		return nil, errors.Join(UsageError{fmt.Errorf(
-			"the files in %s belong to another database; set --data or --files to the place of this one's files", where)}, dir.Close())
+			"the files in %s belong to another database; set --data or --files to the place of this one's files",
+			where)}, dir.Close())
 	}
 	return dir, nil
 }

@@ -52,7 +52,8 @@ func healthcheck(ctx context.Context, c config.Config, path string) error {
 	if socket, ok := strings.CutPrefix(c.Listen, "unix:"); ok {
 		network, address = "unix", socket
 	} else if !listen.IsTCP(c.Listen) {
-		return UsageError{fmt.Errorf("the address of --listen %s is unknown; give the one of the socket unit with --listen", c.Listen)}
+		return UsageError{fmt.Errorf("the address of --listen %s is unknown; "+
+			"give the one of the socket unit with --listen", c.Listen)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
 	defer cancel()

@@ -68,7 +68,9 @@ func Load(cmd *cobra.Command) (config.Config, error) {
 
 // Open locks and opens what a server needs: the database, the document files and the signing key. Nothing is created
 // if the settings or the place are wrong. The returned function closes all of it.
-func Open(ctx context.Context, c config.Config, log *slog.Logger) (s *service.Service, release func() error, err error) {
+func Open(
+	ctx context.Context, c config.Config, log *slog.Logger,
+) (s *service.Service, release func() error, err error) {
 	var opened []func() error
 	closeAll := func() (err error) {
 		for i := len(opened) - 1; i >= 0; i-- {

@@ -80,13 +80,16 @@ func printCredentials(w io.Writer, keep bool) (err error) {
 
 // printSigningKey says with which key certificates will be signed, if the backup is of a service that had one.
 func printSigningKey(w io.Writer, c config.Config, done archive.Summary, keep bool, placed string) (err error) {
-	had := slices.ContainsFunc(done.Tables, func(t archive.TableSum) bool { return t.Name == "signing_keys" && t.Rows > 0 })
+	had := slices.ContainsFunc(done.Tables, func(t archive.TableSum) bool {
+		return t.Name == "signing_keys" && t.Rows > 0
+	})
 	switch {
 	case !had:
 	case keep && placed == "":
 		_, err = fmt.Fprintf(w, "copy the signing key, which is not in backups, to %s before the start\n", c.SigningKey)
 	case placed == "":
-		_, err = fmt.Fprintln(w, "the signing key is not in backups: the next start makes a new one; earlier certificates stay valid")
+		_, err = fmt.Fprintln(w, "the signing key is not in backups: "+
+			"the next start makes a new one; earlier certificates stay valid")
 	default:
 		_, err = fmt.Fprintf(w, "certificates are signed with the key at %s\n", c.SigningKey)
 	}

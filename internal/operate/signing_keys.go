@@ -32,8 +32,8 @@ func openSigningKey(ctx context.Context, c config.Config, s *service.Service) er
 	active := activeKey(keys)
 	if c.SigningKey == "" {
 		if active != "" {
-			return UsageError{fmt.Errorf("--signing-key is required: the certificates of this database are signed with the key %s; "+
-				"copy its file from another replica", active)}
+			return UsageError{fmt.Errorf("--signing-key is required: the certificates of this database are signed "+
+				"with the key %s; copy its file from another replica", active)}
 		}
 		s.Log.Warn("certificates are off; set --signing-key to a file that stays, to make a key and sign certificates")
 		return nil
@@ -244,7 +244,9 @@ func rotateKey(cmd *cobra.Command, c config.Config, s *service.Service) error {
 		return err
 	}
 	err = writeKey(key, c.SigningKey, func(from, to string) error {
-		err := s.Store.Write(cmd.Context(), func(tx *store.Tx) error { return tx.ReplaceSigningKey(key.Public(), s.Store.Now()) })
+		err := s.Store.Write(cmd.Context(), func(tx *store.Tx) error {
+			return tx.ReplaceSigningKey(key.Public(), s.Store.Now())
+		})
 		if err != nil {
 			return err
 		}
@@ -277,7 +279,8 @@ func revokeKey(cmd *cobra.Command, s *service.Service, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked; certificates signed with %s no longer verify with the keys at /.well-known/jwks.json\n", id)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked; certificates signed with %s no longer verify "+
+		"with the keys at /.well-known/jwks.json\n", id)
 	return err
 }
 

@@ -54,7 +54,8 @@ func deleteCommand(use, short string, args cobra.PositionalArgs) *cobra.Command 
 		}),
 	}
 	remove.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	remove.Flags().BoolVar(&now, "now", false, "erase the account at once; asks for the address or ID, also on standard input")
+	remove.Flags().BoolVar(&now, "now", false,
+		"erase the account at once; asks for the address or ID, also on standard input")
 	return remove
 }
 
@@ -64,7 +65,8 @@ func deletionOf(account store.Account, n store.UserRecords, now bool) string {
 	if account.Kind == warranty.OrganizationKind {
 		id = account.ID.String()
 	}
-	text := fmt.Sprintf("%s (%s)\nRecords that only this account can see, and that are erased with it: %d, with %d documents (%s).",
+	text := fmt.Sprintf("%s (%s)\nRecords that only this account can see, and that are erased with it: "+
+		"%d, with %d documents (%s).",
 		id, printable(account.Name), n.Own, n.OwnDocuments, size(n.OwnBytes))
 	if n.Shared > 0 {
 		text += fmt.Sprintf("\nRecords that others can see, and that stay with their claims and documents: %d.", n.Shared)
