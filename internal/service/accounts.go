@@ -195,7 +195,7 @@ func (s *Service) newSession(user warranty.User, door warranty.Door) (newSession
 // start adds the session and ends the one that the same browser had. Programs send no session when they sign in.
 func (n newSession) start(tx *store.Tx, p warranty.Principal) error {
 	if p.Door == warranty.DoorWeb && p.Credential == warranty.BySession {
-		if err := tx.DeleteSession(p.CredentialID); err != nil && !isMissing(err) {
+		if err := tx.DeleteSession(p.CredentialID); err != nil && !errors.Is(err, warranty.ErrNotFound) {
 			return err
 		}
 	}

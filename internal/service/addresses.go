@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -120,7 +121,7 @@ func (s *Service) VerifyAddress(
 // lockWithOwner locks an account and the one that has an address, if any, with its organizations.
 func (s *Service) lockWithOwner(tx *store.Tx, account warranty.ID, email string) error {
 	owner, err := tx.AddressOwner(email)
-	if isMissing(err) {
+	if errors.Is(err, warranty.ErrNotFound) {
 		owner = account
 	} else if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (s *Service) freeAddress(
 	tx *store.Tx, p warranty.Principal, email string, successor warranty.ID, now time.Time,
 ) error {
 	owner, err := tx.AddressOwner(email)
-	if isMissing(err) {
+	if errors.Is(err, warranty.ErrNotFound) {
 		return nil
 	}
 	if err != nil {

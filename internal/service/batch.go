@@ -278,7 +278,7 @@ func (b *batch) finish(ctx context.Context, it *item) error {
 	if id, known := b.known[it.in.ExternalID]; known && it.in.IdempotencyKey == nil {
 		err = b.update(ctx, it, id)
 	}
-	if isMissing(err) { // it is new, or was deleted just now
+	if errors.Is(err, warranty.ErrNotFound) { // it is new, or was deleted just now
 		err = b.createOne(ctx, it)
 	}
 	if err != nil && !isRefusal(err) {

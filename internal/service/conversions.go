@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"warranty.example/svc/api"
@@ -243,7 +244,7 @@ func (s *Service) adminOf(tx *store.Tx, p warranty.Principal, person warranty.Us
 		if err := s.freeAddress(tx, p, person.Email, person.ID, now); err != nil {
 			return person, err
 		}
-	} else if !isMissing(err) {
+	} else if !errors.Is(err, warranty.ErrNotFound) {
 		return person, err
 	}
 	return person, insertUser(tx, p, person, "")

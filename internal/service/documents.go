@@ -473,7 +473,7 @@ func (s *Service) DeleteDocument(
 	deleted := s.event(p, warranty.DocumentDeleted, in.ID, now)
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		f, err := tx.LockFile(p.Account.ID, in.ID)
-		if isMissing(err) {
+		if errors.Is(err, warranty.ErrNotFound) {
 			return tx.DropKept(p.Account.ID, p.User.ID, in.ID, now)
 		}
 		if err != nil {

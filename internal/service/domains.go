@@ -260,7 +260,7 @@ func (s *Service) CheckDomains(ctx context.Context) error {
 				return nil
 			}
 			by := warranty.Principal{User: account.User, Account: account.Acting(), Door: warranty.DoorOperator}
-			if err := s.settleDomain(tx, by, account.ID, c.ID, ok, found); !isMissing(err) {
+			if err := s.settleDomain(tx, by, account.ID, c.ID, ok, found); !errors.Is(err, warranty.ErrNotFound) {
 				return err
 			}
 			return nil
@@ -293,7 +293,7 @@ func (s *Service) VerifyDomain(ctx context.Context, organization warranty.ID, na
 		}
 		existing, err := tx.DomainID(organization, d.Domain)
 		switch {
-		case isMissing(err):
+		case errors.Is(err, warranty.ErrNotFound):
 			err = tx.InsertDomain(organization, d, token)
 		case err == nil:
 			d.ID = existing

@@ -69,7 +69,7 @@ func (s *Service) planErasure(ctx context.Context, name string, after time.Durat
 		}
 		account := locked[found.ID]
 		planned, err := tx.LockErasure(account.ID)
-		if isMissing(err) {
+		if errors.Is(err, warranty.ErrNotFound) {
 			if err := s.mayErase(tx, account); err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func (s *Service) planErasure(ctx context.Context, name string, after time.Durat
 			due = planned.Due
 			return tx.KeepDeleted(account.ID)
 		}
-		if err != nil && !isMissing(err) {
+		if err != nil && !errors.Is(err, warranty.ErrNotFound) {
 			return err
 		}
 		if err := tx.PlanErasure(account.ID, due, false); err != nil || after == 0 {

@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -136,7 +137,7 @@ func (s *Service) noticeWriter(
 			break
 		}
 		r, err := find(tx, d.Account, n.Warranty)
-		if isMissing(err) {
+		if errors.Is(err, warranty.ErrNotFound) {
 			continue // it was decided, transferred or deleted
 		}
 		if err != nil {
@@ -211,7 +212,7 @@ func (s *Service) changedRecords(
 			return records, len(list) - i, nil
 		}
 		w, err := tx.OwnedWarranty(owner, n.Warranty)
-		if isMissing(err) {
+		if errors.Is(err, warranty.ErrNotFound) {
 			continue // it was transferred or deleted
 		}
 		if err != nil {

@@ -377,7 +377,7 @@ func (s *Service) lockTaker(
 	tx *store.Tx, p warranty.Principal, newcomer warranty.User, signIn bool, now time.Time,
 ) (warranty.User, error) {
 	owner, err := tx.AddressOwner(newcomer.Email)
-	if err != nil && !isMissing(err) {
+	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
 		return newcomer, err
 	}
 	if err == nil {

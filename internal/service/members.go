@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -267,7 +268,7 @@ func (s *Service) AcceptInvitation(
 			return warranty.Refuse(warranty.RoleNotAllowed,
 				"This invitation is for another email address. Sign in with that address.")
 		}
-		if _, err := tx.Member(organization.ID, p.User.ID); !isMissing(err) {
+		if _, err := tx.Member(organization.ID, p.User.ID); !errors.Is(err, warranty.ErrNotFound) {
 			return orElse(err, warranty.Refuse(warranty.AlreadyExists, "You are already a member of this organization."))
 		}
 		if err := s.checkOrganizations(tx, p.User.ID); err != nil {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"warranty.example/svc/api"
@@ -180,7 +181,7 @@ func (s *Service) AssignClaim(
 		}
 		if in.UserID != nil {
 			m, err := tx.Member(account.ID, *in.UserID)
-			if err != nil && !isMissing(err) {
+			if err != nil && !errors.Is(err, warranty.ErrNotFound) {
 				return err
 			}
 			if err != nil || m.Disabled || !m.Role.Includes(warranty.Member) {

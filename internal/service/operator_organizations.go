@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -34,7 +35,7 @@ func (s *Service) MakeAdmin(ctx context.Context, organization warranty.ID, email
 		return err
 	}
 	person, err := s.Store.AccountByEmail(ctx, email)
-	if isMissing(err) {
+	if errors.Is(err, warranty.ErrNotFound) {
 		return warranty.Refuse(warranty.NotFound, "No account has this address.")
 	}
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Service) MakeAdmin(ctx context.Context, organization warranty.ID, email
 		role := warranty.Change{Field: "role", To: &admin}
 		m, err := tx.Member(o.ID, person.ID)
 		switch {
-		case isMissing(err):
+		case errors.Is(err, warranty.ErrNotFound):
 			if err := s.checkOrganizations(tx, person.ID); err != nil {
 				return err
 			}

@@ -85,7 +85,7 @@ func (s *Service) Issuer(
 		return nil, err
 	}
 	profile, err := s.Store.Issuer(ctx, w.ID)
-	if isMissing(err) {
+	if errors.Is(err, warranty.ErrNotFound) {
 		return nil, nil
 	}
 	return &profile, err
@@ -349,6 +349,3 @@ func (s *Service) isOwnAddress(ctx context.Context, p warranty.Principal, email 
 func (s *Service) IsOwnAddress(ctx context.Context, p warranty.Principal, email string) (bool, error) {
 	return s.isOwnAddress(ctx, p, email)
 }
-
-// isMissing reports whether a record was not found.
-func isMissing(err error) bool { return errors.Is(err, warranty.ErrNotFound) }

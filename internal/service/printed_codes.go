@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -50,7 +51,7 @@ func (s *Service) EndPrintedCodes(
 			for _, id := range ids {
 				end := func() error { return tx.CancelHandover(id, now) }
 				_, err := tx.LockWarranty(in.ID, warranty.WarrantyKey{ID: id})
-				if isMissing(err) { // it is in the trash
+				if errors.Is(err, warranty.ErrNotFound) { // it is in the trash
 					end, err = func() error { return tx.EndHandover(id) }, nil
 				}
 				if err != nil {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"warranty.example/svc/api"
@@ -76,7 +77,7 @@ func (s *Service) decline(
 	c.Status = warranty.Declined
 	w, err := tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: c.WarrantyID})
 	switch {
-	case isMissing(err) || err == nil && !w.Roles.Has(warranty.Seller):
+	case errors.Is(err, warranty.ErrNotFound) || err == nil && !w.Roles.Has(warranty.Seller):
 		err = tx.Decline(p.Account.ID, c.WarrantyID)
 	case err == nil && w.Seller != nil && *w.Seller == p.Account.ID:
 		err = warranty.Refuse(warranty.InvalidTransition,

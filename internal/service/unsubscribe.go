@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -37,7 +38,7 @@ func (k *unsubscribeKey) get(ctx context.Context, s *Service, create bool) ([]by
 		return k.key, nil
 	}
 	key, err := s.Store.UnsubscribeKey(ctx)
-	if isMissing(err) && create {
+	if errors.Is(err, warranty.ErrNotFound) && create {
 		made := make([]byte, 32)
 		if _, err := io.ReadFull(s.Random, made); err != nil {
 			return nil, fmt.Errorf("make the key of unsubscribe addresses: %w", err)
@@ -92,7 +93,7 @@ type Subscription struct {
 // throttled per network.
 func (s *Service) Subscription(ctx context.Context, p warranty.Principal, token string) (Subscription, error) {
 	sub, err := s.subscription(ctx, token)
-	if isMissing(err) {
+	if errors.Is(err, warranty.ErrNotFound) {
 		if limited := s.Throttle(ctx, UnknownSubscriptions, p.Address); limited != nil {
 			err = limited
 		}

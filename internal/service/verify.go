@@ -41,7 +41,7 @@ func (s *Service) Standing(
 	ctx context.Context, _ warranty.Principal, w warranty.Warranty,
 ) (warranty.Standing, error) {
 	_, by, err := s.Store.WarrantyByReference(ctx, w.ReferenceNumber, s.now())
-	if isMissing(err) {
+	if errors.Is(err, warranty.ErrNotFound) {
 		err = nil // its issuer was set aside: it has no public page
 	}
 	return by, err
