@@ -52,7 +52,7 @@ var arrows = map[string]string{
 	"internal/paper":        "warranty",
 	"internal/upload":       "api internal/service warranty",
 	"internal/outbound":     "internal/netaddr",
-	"internal/oauth":        "api internal/netaddr internal/service warranty",
+	"internal/oauth":        "api internal/netaddr internal/rest internal/service warranty",
 	"internal/jobs":         "internal/pages internal/service internal/sheet internal/store warranty",
 	"internal/web/view":     "api internal/service warranty",
 	"internal/web":          "api internal/describe internal/jobs internal/pages internal/service internal/sheet internal/upload internal/web/view warranty",

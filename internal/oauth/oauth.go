@@ -13,6 +13,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/netaddr"
+	"warranty.example/svc/internal/rest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
@@ -21,9 +22,8 @@ import (
 type Endpoints struct {
 	Service   *service.Service
 	PublicURL string
-	// Limited applies the rate limit per network, and Refuse responds to errors that are not of OAuth.
-	Limited func(http.Handler) http.Handler
-	Refuse  func(w http.ResponseWriter, r *http.Request, err error)
+	// Edge responds to errors that are not of OAuth.
+	Edge *rest.Edge
 }
 
 // Enabled reports whether a service with this address is an authorization server: only with https, or on this
@@ -50,36 +50,37 @@ const (
 // maxBody is the maximum size of a body.
 const maxBody = 16 << 10
 
-// Register adds the routes to mux.
-func (e *Endpoints) Register(mux *http.ServeMux) error {
+// Handlers returns the handlers of the endpoints, by their paths.
+func (e *Endpoints) Handlers() (map[string]http.Handler, error) {
 	server, err := json.Marshal(e.server())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	resource, err := json.Marshal(e.resource())
 	if err != nil {
-		return err
+		return nil, err
 	}
+	handlers := map[string]http.Handler{}
 	for path, document := range map[string][]byte{
 		serverMetadata: server, resourceRoot: resource, resourcePathMCP: resource,
 	} {
-		mux.Handle(path, e.Limited(e.open("GET, HEAD", func(w http.ResponseWriter, _ *http.Request) {
+		handlers[path] = e.open("GET, HEAD", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Cache-Control", "public, max-age=3600")
 			writeJSON(w, http.StatusOK, document)
-		})))
+		})
 	}
 	for path, handle := range map[string]func(http.ResponseWriter, *http.Request) error{
 		tokenPath: e.token, revokePath: e.revoke, registerPath: e.register,
 	} {
-		mux.Handle(path, e.Limited(e.open("POST", func(w http.ResponseWriter, r *http.Request) {
+		handlers[path] = e.open("POST", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("Pragma", "no-cache")
 			if err := handle(w, r); err != nil {
 				e.fail(w, r, err)
 			}
-		})))
+		})
 	}
-	return nil
+	return handlers, nil
 }
 
 // serverDocument is the metadata of the authorization server (RFC 8414).
@@ -166,7 +167,7 @@ func (e *Endpoints) open(methods string, next http.HandlerFunc) http.Handler {
 		}
 		if !strings.Contains(", "+methods+",", ", "+r.Method+",") {
 			h.Set("Allow", methods+", OPTIONS")
-			e.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: "+methods+"."))
+			e.Edge.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: "+methods+"."))
 			return
 		}
 		next(w, r)
@@ -198,7 +199,7 @@ type problem struct {
 func (e *Endpoints) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var refusal *service.OAuthError
 	if !errors.As(err, &refusal) {
-		e.Refuse(w, r, err)
+		e.Edge.Refuse(w, r, err)
 		return
 	}
 	status := http.StatusBadRequest
@@ -209,7 +210,7 @@ func (e *Endpoints) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 	}
 	if err := answer(w, status, problem{refusal.Code, description(refusal.Message)}); err != nil {
-		e.Refuse(w, r, err)
+		e.Edge.Refuse(w, r, err)
 	}
 }
 

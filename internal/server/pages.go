@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"warranty.example/svc/internal/describe"
@@ -14,6 +16,31 @@ import (
 	"warranty.example/svc/internal/web"
 	"warranty.example/svc/warranty"
 )
+
+// pageOr serves a page to requests that accept HTML, and another answer to the rest.
+func pageOr(page http.Handler, answer http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Accept")
+		if !web.WantsHTML(r) {
+			answer(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+}
+
+// formsOnly refuses JSON that is posted to a page: OAuth clients that look for an authorization server post JSON to
+// /register, which is a page.
+func (s *Server) formsOnly(page http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) && r.Method == http.MethodPost {
+			s.edge.Refuse(w, r, warranty.ErrNotFound)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+}
 
 // verify serves public verification as JSON.
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) {

@@ -93,32 +93,42 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.Handle("GET /healthz", http.HandlerFunc(s.health))
 	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
 	s.pages = &web.Web{
-		Service:    s.Service,
-		Jobs:       s.Jobs,
-		Log:        s.Log,
-		PublicURL:  s.PublicURL,
-		Version:    s.Version,
-		Limited:    s.limited,
-		IndexJSON:  s.index,
-		VerifyJSON: s.verify,
-		NoPage:     func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) },
+		Service:   s.Service,
+		Jobs:      s.Jobs,
+		Log:       s.Log,
+		PublicURL: s.PublicURL,
+		Version:   s.Version,
+		OAuth:     oauth.Enabled(s.PublicURL),
 	}
-	s.pages.VerifyProductJSON = s.verifyProduct
-	s.pages.OAuth = oauth.Enabled(s.PublicURL)
 	if s.pages.OAuth {
-		endpoints := &oauth.Endpoints{
-			Service: s.Service, PublicURL: s.PublicURL, Limited: s.limited, Refuse: s.edge.Refuse,
-		}
-		if err := endpoints.Register(mux); err != nil {
+		endpoints := &oauth.Endpoints{Service: s.Service, PublicURL: s.PublicURL, Edge: s.edge}
+		handlers, err := endpoints.Handlers()
+		if err != nil {
 			return nil, err
+		}
+		for path, h := range handlers {
+			mux.Handle(path, s.limited(h))
 		}
 	}
 	s.pages.CertificateExpires = s.CertificateExpires
 	if shared, ok := s.Limits.(*limit.Redis); ok {
 		s.pages.Redis = shared.Status
 	}
-	if err := s.pages.Register(mux); err != nil {
+	pages, err := s.pages.Handlers()
+	if err != nil {
 		return nil, err
+	}
+	otherwise := map[string]http.HandlerFunc{
+		"GET /{$}":                   s.index,
+		"GET /verify/{reference}":    s.verify,
+		"GET /01/{gtin}/21/{number}": s.verifyProduct,
+	}
+	for pattern, page := range pages {
+		page = s.formsOnly(page)
+		if answer := otherwise[pattern]; answer != nil {
+			page = pageOr(page, answer)
+		}
+		mux.Handle(pattern, s.limited(page))
 	}
 	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
 	readOnly := []string{"/verify/{reference}", "/01/{gtin}/21/{number}", "/docs", "/docs/errors", "/healthz", "/readyz", "/{$}"}

@@ -30,12 +30,6 @@ type Web struct {
 	Version   string
 	// OAuth means that apps can ask for access.
 	OAuth bool
-	// Limited applies the per-IP rate limit.
-	Limited func(http.Handler) http.Handler
-	// IndexJSON, VerifyJSON and VerifyProductJSON answer requests that do not accept HTML.
-	IndexJSON, VerifyJSON, VerifyProductJSON http.HandlerFunc
-	// NoPage answers JSON that was posted to a page.
-	NoPage http.HandlerFunc
 	// Redis returns the state of Redis and the number of servers that share it. It is nil without
 	// Redis.
 	Redis func() (up bool, servers int)
@@ -57,8 +51,7 @@ type page func(w http.ResponseWriter, r *http.Request, who warranty.Principal) e
 type route struct {
 	pattern string
 	page    page
-	open    bool             // no session required
-	json    http.HandlerFunc // serves requests that do not accept HTML
+	open    bool // no session required
 	// personal means that the page is the person's own, whichever account they act for.
 	personal bool
 	// needs is the role that the form on the page needs, if any.
@@ -74,63 +67,48 @@ type route struct {
 	setup bool
 }
 
-// Register adds the routes of all pages to mux.
-func (web *Web) Register(mux *http.ServeMux) error {
-	var err error
+// Handlers returns the handlers of all pages and their files, by their patterns.
+func (web *Web) Handlers() (handlers map[string]http.Handler, err error) {
 	if web.views, err = view.Embedded(); err != nil {
-		return err
+		return nil, err
 	}
 	web.reference = sync.OnceValues(func() (reference, error) { return newReference(web.PublicURL) })
 	web.guard = http.NewCrossOriginProtection()
 	// Behind a proxy, the Host header may differ from the public address.
 	if err := web.guard.AddTrustedOrigin(web.PublicURL); err != nil {
-		return err
+		return nil, err
 	}
 	web.guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		web.Refuse(w, r, warranty.Refuse(warranty.RoleNotAllowed, web.t(r, "error.cross_origin")))
 	}))
+	worker, err := web.serviceWorker()
+	if err != nil {
+		return nil, err
+	}
+	handlers = map[string]http.Handler{"GET /static/{hash}/{name}": web.views.Static, "GET /sw.js": worker}
 	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
 		page := web.serve(r)
 		if !r.anyOrigin {
 			page = web.guard.Handler(page)
 		}
-		mux.Handle(r.pattern, web.Limited(web.formsOnly(page)))
+		handlers[r.pattern] = page
 		again := http.NotFoundHandler()
 		if slices.Contains(resumable, r.pattern) {
 			again = web.serveResumed(r)
 		}
 		web.forms.Handle(r.pattern, again)
 	}
-	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.views.Static))
-	worker, err := web.serviceWorker()
-	if err != nil {
-		return err
-	}
-	mux.Handle("GET /sw.js", web.Limited(worker))
-	return nil
-}
-
-// formsOnly passes posted JSON to NoPage: OAuth clients that look for an authorization
-// server post JSON to /register, which is a page.
-func (web *Web) formsOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		if err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) && r.Method == http.MethodPost {
-			web.NoPage(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	return handlers, nil
 }
 
 // routes lists all pages.
 func (web *Web) routes() []route {
 	return []route{
-		{pattern: "GET /{$}", page: web.overview, json: web.IndexJSON},
+		{pattern: "GET /{$}", page: web.overview},
 		{pattern: "GET /verify", page: web.verifyForm, open: true},
-		{pattern: "GET /verify/{reference}", page: web.verify, open: true, json: web.VerifyJSON},
-		{pattern: "GET /01/{gtin}/21/{number}", page: web.verifyProduct, open: true, json: web.VerifyProductJSON},
+		{pattern: "GET /verify/{reference}", page: web.verify, open: true},
+		{pattern: "GET /01/{gtin}/21/{number}", page: web.verifyProduct, open: true},
 
 		{pattern: "GET /take", page: web.take, open: true},
 		{pattern: "POST /take", page: web.previewTake, open: true},
@@ -327,13 +305,6 @@ func (web *Web) routes() []route {
 // serve authenticates the request, calls the page and shows its error, if any.
 func (web *Web) serve(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if r.json != nil {
-			w.Header().Add("Vary", "Accept")
-		}
-		if r.json != nil && !WantsHTML(req) {
-			r.json(w, req)
-			return
-		}
 		pageHeaders(w.Header())
 		if r.popup {
 			w.Header().Del("Cross-Origin-Opener-Policy")
