@@ -117,7 +117,10 @@ func (web *Web) selected(ctx context.Context, words view.Reader, who warranty.Pr
 	var ids []warranty.ID
 	tooMany := warranty.Refuse(warranty.ValidationFailed, words.Text("bulk.too_many", maxBulk))
 	if all {
-		err := pages.Each(ctx, acting(who, web.Service.ListWarranties), filterOf(f.Values),
+		list := func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
+			return web.Service.ListWarranties(ctx, who, in)
+		}
+		err := pages.Each(ctx, list, filterOf(f.Values),
 			func(page warranty.Page[warranty.Warranty], fresh []int) error {
 				for _, i := range fresh {
 					ids = append(ids, page.Data[i].ID)

@@ -185,13 +185,6 @@ func (web *Web) run(ctx context.Context, words view.Reader, p *importPage, im sh
 	return err
 }
 
-// acting binds an operation to a user.
-func acting[In, Out any](
-	who warranty.Principal, do func(context.Context, warranty.Principal, In) (Out, error),
-) func(context.Context, In) (Out, error) {
-	return func(ctx context.Context, in In) (Out, error) { return do(ctx, who, in) }
-}
-
 // describe sets the fields with the columns that were found and chosen for them.
 func (p *importPage) describe(header []string, found map[string]string) {
 	p.header, p.Fields = header, nil
