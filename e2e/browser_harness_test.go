@@ -33,8 +33,11 @@ const pagePatience = 2 * time.Minute
 const (
 	nora   = "owner@demo.example"
 	halden = "seller@demo.example"
-	ivar   = "issuer@demo.example"
-	brandt = "issuer@demo.example"
+	// The address at which records name the demo's shop, and its name.
+	haldenSells = "service@halden.example"
+	haldenName  = "Halden Electronics"
+	ivar        = "issuer@demo.example"
+	brandt      = "issuer@demo.example"
 )
 
 // site is the demo with a browser. The tests share one, because both take a while to start, so

@@ -56,7 +56,7 @@ func TestJourney(t *testing.T) {
 	ada.leads(t, keys("n"))
 	ada.showAllFields(t)
 	ada.fill(t, "#product_name", product, "#start_date", today(-30), "#end_date", today(700), "#category", "Appliances", "#serial_number", "EM-4711",
-		"#seller_name", "Halden Electronics", "#seller_email", halden, "#description", "With a grinder.\nTwo years.")
+		"#seller_name", "Halden Electronics", "#seller_email", haldenSells, "#description", "With a grinder.\nTwo years.")
 	ada.press(t, "Save warranty")
 	ada.mustShow(t, "Warranty created.", product, "EM-4711", "In force", "With a grinder.")
 	record := strings.SplitN(ada.path(t), "?", 2)[0]

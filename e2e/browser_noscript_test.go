@@ -250,7 +250,7 @@ func sendForms(t *testing.T, s *site) {
 	if value := eval[string](t, b, `document.querySelector("#product_name").value`); value != "Plain kettle" {
 		t.Errorf("the value is lost: %q", value)
 	}
-	b.fill(t, "#seller_email", halden)
+	b.fill(t, "#seller_email", haldenSells)
 	b.press(t, "Save warranty")
 	b.mustShow(t, "Warranty created.", "Plain kettle")
 	b.press(t, "File a claim")

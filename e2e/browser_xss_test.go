@@ -69,7 +69,7 @@ func TestTextStaysText(t *testing.T) {
 	for _, payload := range payloads {
 		a := s.want(t, 201, call{method: "POST", path: "/api/v1/warranties", secret: session, body: map[string]string{
 			"product_name": payload, "category": payload, "supplier": payload, "serial_number": payload, "seller_name": payload,
-			"description": payload, "seller_email": halden, "start_date": "2024-01-01", "end_date": "2099-12-31"}})
+			"description": payload, "seller_email": haldenSells, "start_date": "2024-01-01", "end_date": "2099-12-31"}})
 		id := a.must(t, "data.id")
 		c := s.want(t, 201, call{method: "POST", path: "/api/claims", secret: session, body: map[string]string{
 			"warranty_id": id, "type": "repair", "incident_date": "2025-01-01", "description": payload}})
@@ -98,9 +98,10 @@ func TestTextStaysText(t *testing.T) {
 	seller.mustBeText(t, payloads[len(payloads)-1])
 	shop := s.want(t, 201, call{method: "POST", path: "/api/auth/sessions",
 		body: map[string]string{"email": halden, "password": s.passwords[halden]}}).must(t, "data.access_token")
+	account := s.want(t, 200, call{method: "GET", path: "/api/organizations", secret: shop}).must(t, "data.0.id") // by name
 	for _, p := range garden {
 		s.want(t, 200, call{method: "POST", path: "/api/v1/confirmations/" + p.reference, secret: shop,
-			body: map[string]string{"decision": "confirm"}, header: map[string]string{"If-Match": `"1"`}})
+			body: map[string]string{"decision": "confirm"}, header: map[string]string{"If-Match": `"1"`, "X-Account": account}})
 	}
 	seller.mustOpen(t, garden[0].claim)
 	seller.fill(t, "#body", strings.Join(payloads, " "))
