@@ -8,6 +8,7 @@ const add = (root, tag, className, text) => {
   return element;
 };
 const connected = await fetch("/healthz", { cache: "no-store" }).then(() => true, () => false);
+section.dataset.connected = connected;
 for (const name of window.caches && !connected ? await caches.keys() : []) {
   if (!name.startsWith("seen-")) continue;
   const kept = await (await caches.match("/offline/list", { cacheName: name }))?.json();
