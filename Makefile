@@ -89,7 +89,7 @@ torture-plants: ## check that the harness finds every planted fault
 race: export CGO_ENABLED = 1
 race: ## run concurrency-heavy packages with the race detector (needs a C compiler)
 	@command -v "$$(go env CC)" >/dev/null || { echo 'make race needs a C compiler: install gcc' >&2; exit 1; }
-	$(SERVICES) go test -timeout=$(TIMEOUT) -race ./internal/limit ./internal/store/... ./internal/service
+	$(SERVICES) go test -timeout=$(TIMEOUT) -race ./internal/limit ./internal/store/... ./internal/service ./internal/jobs
 
 .PHONY: cover
 cover: ## run the tests of the main module and write coverage/index.html

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"warranty.example/svc/internal/testenv"
@@ -67,5 +68,35 @@ func TestFirstVisitIsSmall(t *testing.T) {
 			}
 		}
 		mu.Unlock()
+	}
+}
+
+// TestLargeTextDoesNotCoverTheNavigation doubles the size of text on a phone: the words of the navigation fit, and it
+// covers nothing of the page. Finding T13.
+func TestLargeTextDoesNotCoverTheNavigation(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	for _, who := range []string{nora, halden} { // an organization has a link more
+		b := s.person(t, who)
+		b.look(t, "light", 390)
+		large := page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: 32, Fixed: 26}}
+		if _, err := chromedp.Call(b.ctx, page.SetFontSizes, large); err != nil {
+			t.Fatal(err)
+		}
+		b.mustOpen(t, "/warranties")
+		if size := eval[string](t, b, `getComputedStyle(document.documentElement).fontSize`); size != "32px" {
+			t.Fatalf("text is %s large", size)
+		}
+		if got := eval[[]string](t, b, `[...document.querySelectorAll(".nav a")].filter((a) => a.scrollWidth > a.clientWidth + 1)
+			.map((a) => a.innerText)`); len(got) > 0 {
+			t.Errorf("words are wider than their links: %v", got)
+		}
+		if !eval[bool](t, b, `(() => {
+			const nav = document.querySelector(".rail nav").getBoundingClientRect(), main = document.querySelector("main").getBoundingClientRect();
+			return nav.bottom <= main.top && document.documentElement.scrollWidth <= innerWidth;
+		})()`) {
+			t.Error("the navigation covers the page, or the page is wider than the window")
+		}
+		b.snap(t, "large-text-"+who[:5], 390)
 	}
 }
