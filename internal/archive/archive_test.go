@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -251,15 +250,6 @@ func TestBackupsHaveNoKey(t *testing.T) {
 	if got, err := r.Store.UnsubscribeKey(ctx); err == nil {
 		t.Errorf("the restored database has the key %q", got)
 	}
-}
-
-func encoded(t *testing.T, v any) []byte {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // TestEveryTableIsClassified fails if a table is added: decide whether its rows are credentials that a

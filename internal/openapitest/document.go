@@ -48,8 +48,8 @@ func documentFaults(doc []byte) (faults []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := structure.Validate(value); err != nil {
-		return []string{err.Error()}, nil // what follows needs the structure
+	if invalid := structure.Validate(value); invalid != nil {
+		return []string{invalid.Error()}, nil //nolint:nilerr // a fault of the document, and what follows needs the structure
 	}
 	if err := compiler.AddResource(documentURL, root); err != nil {
 		return nil, err

@@ -197,12 +197,12 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		}
 		from := c.Status
 		if in.Reviews(c) {
-			if err := insertMove(tx, p, c, reviewed, from, warranty.UnderReview); err != nil {
+			if err := insertMove(tx, c, reviewed, from, warranty.UnderReview); err != nil {
 				return err
 			}
 			from = warranty.UnderReview
 		}
-		if err := insertMove(tx, p, c, moved, from, after.Status); err != nil {
+		if err := insertMove(tx, c, moved, from, after.Status); err != nil {
 			return err
 		}
 		text := claimMail(mail.Texts.ClaimMoved)
@@ -221,7 +221,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 
 // insertMove records a status change. The reason is a message, which later owners must not read.
 func insertMove(
-	tx *store.Tx, p warranty.Principal, c warranty.Claim, e warranty.Event, from, to warranty.ClaimStatus,
+	tx *store.Tx, c warranty.Claim, e warranty.Event, from, to warranty.ClaimStatus,
 ) error {
 	e.SubjectID = c.ID
 	e.Changes = []warranty.Change{{

@@ -127,7 +127,7 @@ func (s *Service) writeMessage(
 	if replied {
 		text = mail.Texts.ClaimMoved
 		moved := s.event(p, warranty.ClaimMoved, c.ID, m.CreatedAt)
-		err = insertMove(tx, p, c, moved, before, c.Status)
+		err = insertMove(tx, c, moved, before, c.Status)
 	} else {
 		err = tx.InsertEvent(c.WarrantyID, s.event(p, warranty.ClaimMessaged, c.ID, m.CreatedAt))
 	}

@@ -17,7 +17,6 @@ type Due struct {
 	Ends      time.Time
 	Account   warranty.ID
 	ends      int64
-	owner     bool
 }
 
 // mayBeReminded selects people who want reminders, and organizations. The view recipients is not used for

@@ -84,7 +84,7 @@ func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, 
 	p, body := &importPage{}, r.Body
 	tooLarge := warranty.Refuse(warranty.BodyTooLarge, web.t(r, "import.too_large", web.reader(r).Size(maxSheet)))
 	r.Body = http.MaxBytesReader(w, body, maxSheetForm)
-	if err := r.ParseMultipartForm(maxSheetForm); err != nil {
+	if err := r.ParseMultipartForm(maxSheetForm); err != nil { //nolint:gosec // limited above
 		var overlong *http.MaxBytesError
 		if !errors.As(err, &overlong) {
 			return p, errForm
