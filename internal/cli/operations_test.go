@@ -211,7 +211,7 @@ func TestVerify(t *testing.T) {
 	answer := func(status, matches string) string {
 		return `{"data":{"reference_number":"` + reference + `","product_name":"Kettle","category":null,"status":"` +
 			status + `","start_date":"2026-01-01","end_date":"2026-12-31","serial_number":null,"serial_matches":` + matches +
-			`,"issuer":"Ada","checked_at":"2026-11-15T00:00:00Z"}}`
+			`,"issuer":{"name":"Ada","domain":null},"checked_at":"2026-11-15T00:00:00Z"}}`
 	}
 	var path, sent string
 	serve := func(text string) http.Handler {
