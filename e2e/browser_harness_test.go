@@ -27,7 +27,7 @@ import (
 
 // pagePatience is the timeout of one step on a page. A step takes a fraction of a second, but the
 // machine may be busy with other tests.
-const pagePatience = 2 * time.Minute
+const pagePatience = 10 * time.Minute
 
 // The users of the demo.
 const (

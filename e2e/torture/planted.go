@@ -43,7 +43,7 @@ var plants = []plant{
 	{"access-stays", "a deleted record keeps its access rows", "sqlite/kill", []string{"half"}, []edit{
 		{"internal/store/warranties.go", "	return t.dropAccess(w.ID)\n}", "	if " + on("access-stays", 3) + " {\n		return nil\n	}\n	return t.dropAccess(w.ID)\n}"}}},
 	{"access-late", "an update does not change the lists", "sqlite/kill", []string{"total", "stale", "half"}, []edit{
-		{"internal/store/warranties.go", "	return t.syncAccess(before, w)\n}", "	if " + on("access-late", 5) + " {\n		return nil\n	}\n	return t.syncAccess(before, w)\n}"}}},
+		{"internal/store/warranties.go", "	return t.syncAccess(w)\n}", "	if " + on("access-late", 5) + " {\n		return nil\n	}\n	return t.syncAccess(w)\n}"}}},
 	{"mail-twice", "an email is sent twice", "sqlite/kill", []string{"doubled mail"}, []edit{
 		{"internal/service/worker.go", "			err = s.Mail.Send(ctx, message)", "			if " + on("mail-twice", 7) + " {\n				_ = s.Mail.Send(ctx, mail.Message{To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})\n			}\n			err = s.Mail.Send(ctx, message)"}}},
 	{"mail-lost", "an email is removed without being sent", "sqlite/kill", []string{"lost mail"}, []edit{
