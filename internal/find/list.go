@@ -60,6 +60,9 @@ func (s *Segment) selection(key string) *selection {
 func (s *Segment) remember(key string, found *selection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.selected[key] != nil {
+		return
+	}
 	for other := range s.selected {
 		if len(s.selected) < maxSelections {
 			break
@@ -67,10 +70,8 @@ func (s *Segment) remember(key string, found *selection) {
 		s.memory -= s.selected[other].memory(other)
 		delete(s.selected, other)
 	}
-	if s.selected[key] == nil {
-		s.selected[key] = found
-		s.memory += found.memory(key)
-	}
+	s.selected[key] = found
+	s.memory += found.memory(key)
 }
 
 func (s *selection) memory(key string) int { return 8*len(s.bitmap) + len(key) + 64 }
@@ -337,15 +338,24 @@ func (l *List) find(q *Question, more ...Range) (*found, error) {
 	if err := l.need(more, everything); err != nil {
 		return nil, err
 	}
-	key := q.key()
-	f := &found{list: l, matches: make([]selection, len(l.Segments))}
-	if err := l.need(q.ranges(), func(i int) bool { return key == "" || l.Segments[i].selection(key) == nil }); err != nil {
+	// Each segment is asked once, because others may make it forget.
+	key, known := q.key(), make([]*selection, len(l.Segments))
+	for i, s := range l.Segments {
+		if key != "" {
+			known[i] = s.selection(key)
+		}
+	}
+	if err := l.need(q.ranges(), func(i int) bool { return known[i] == nil }); err != nil {
 		return nil, err
 	}
+	f := &found{list: l, matches: make([]selection, len(l.Segments))}
 	for i, s := range l.Segments {
-		if f.matches[i], err = q.selectedIn(s, key, masked[i]); err != nil {
-			return nil, err
+		if known[i] == nil {
+			if known[i], err = q.selectIn(s, key); err != nil {
+				return nil, err
+			}
 		}
+		f.matches[i] = known[i].except(masked[i])
 		f.total += int64(f.matches[i].count)
 	}
 	for i, p := range l.Pending {
@@ -465,34 +475,33 @@ func (b *bounds) active(first, last int64) {
 
 func (b *bounds) stored(s warranty.Status) { b.standing = append(b.standing, s) }
 
-// selectedIn returns the positions of a segment that fit, except the masked ones. Segments remember what fits a
-// question, so that asking again takes no longer for a long list.
-func (q *Question) selectedIn(s *Segment, key string, masked []int) (selection, error) {
-	var known *selection
+// selectIn returns the positions of a segment that fit. The segment remembers them, so that asking again takes no longer
+// for a long list.
+func (q *Question) selectIn(s *Segment, key string) (*selection, error) {
+	b, err := q.match(s)
+	if err != nil {
+		return nil, err
+	}
+	found := &selection{b, b.count()}
 	if key != "" {
-		known = s.selection(key)
-	}
-	if known == nil {
-		b, err := q.match(s)
-		if err != nil {
-			return selection{}, err
-		}
-		known = &selection{b, b.count()}
-		if key != "" {
-			s.remember(key, known)
-		}
-	}
-	found := *known
-	for i, at := range masked {
-		if i == 0 {
-			found.bitmap = slices.Clone(known.bitmap)
-		}
-		if found.has(at) {
-			found.clear(at)
-			found.count--
-		}
+		s.remember(key, found)
 	}
 	return found, nil
+}
+
+// except returns a selection without some positions.
+func (s *selection) except(masked []int) selection {
+	left := *s
+	for i, at := range masked {
+		if i == 0 {
+			left.bitmap = slices.Clone(s.bitmap)
+		}
+		if left.has(at) {
+			left.clear(at)
+			left.count--
+		}
+	}
+	return left
 }
 
 // match returns the positions of a segment that fit.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -337,4 +338,44 @@ func BenchmarkApply(b *testing.B) {
 		}
 		b.ReportMetric(float64(written), "parts")
 	})
+}
+
+// TestSegmentsForgetWhileOthersAsk asks more questions at the same time than a segment remembers.
+func TestSegmentsForgetWhileOthersAsk(t *testing.T) {
+	var changes []Change
+	for i := range 200 {
+		var id warranty.ID
+		id[0] = byte(i)
+		changes = append(changes, Change{ID: id, Record: &Record{ID: id, Standing: warranty.Active, Start: 1, End: warranty.Date(i)}})
+	}
+	made, err := Apply(nil, changes, MaxSegment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	segment := NewSegment(made[0].First, made[0].Size)
+	list := List{Segments: []*Segment{segment}, Load: func(wants []Want) error {
+		for _, w := range wants {
+			if err := w.Segment.Load(w.Range, [][]byte{made[0].Parts[w.Range.From]}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for n := range 500 {
+				day := warranty.Date(1 + (worker*31+n)%199)
+				answer, err := list.Ask(&Question{EndsFrom: day}, 0, 1)
+				if want := int64(200 - day); err != nil || answer.Total != want {
+					t.Errorf("from day %d: %d, want %d, %v", day, answer.Total, want, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(segment.selected) > maxSelections {
+		t.Errorf("%d selections are remembered", len(segment.selected))
+	}
 }

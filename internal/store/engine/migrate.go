@@ -76,7 +76,8 @@ func (m *migrator) advance(ctx context.Context, steps []migrationFile) error {
 	if err == nil {
 		return m.exec(ctx, `COMMIT`)
 	}
-	return errors.Join(err, m.exec(context.WithoutCancel(ctx), `ROLLBACK`))
+	_ = m.exec(context.WithoutCancel(ctx), `ROLLBACK`) // why it failed matters, and the connection is closed soon
+	return err
 }
 
 // next stands for one migration in apply.
