@@ -25,20 +25,23 @@ import (
 )
 
 // readQR reads the QR code of a picture with a decoder that is not ours. The decoder misses a few codes at some
-// resolutions, so it sees the picture from several distances, as a phone does.
+// resolutions, so it sees the picture from several distances and with two ways to tell black from white, as a phone does.
 func readQR(picture image.Image) (text string, err error) {
-	for _, percent := range []int{100, 75, 60, 45} {
+	for _, percent := range []int{100, 75, 60, 45, 90, 82, 67, 52, 38, 30} {
 		seen := image.NewGray(image.Rect(0, 0, picture.Bounds().Dx()*percent/100, picture.Bounds().Dy()*percent/100))
 		xdraw.CatmullRom.Scale(seen, seen.Rect, picture, picture.Bounds(), draw.Src, nil)
-		if text, err = decodeQR(seen); err == nil {
-			return text, nil
+		source := gozxing.NewLuminanceSourceFromImage(seen)
+		for _, binarizer := range []gozxing.Binarizer{gozxing.NewHybridBinarizer(source), gozxing.NewGlobalHistgramBinarizer(source)} {
+			if text, err = decodeQR(binarizer); err == nil {
+				return text, nil
+			}
 		}
 	}
 	return "", err
 }
 
-func decodeQR(picture image.Image) (string, error) {
-	bitmap, err := gozxing.NewBinaryBitmapFromImage(picture)
+func decodeQR(binarizer gozxing.Binarizer) (string, error) {
+	bitmap, err := gozxing.NewBinaryBitmap(binarizer)
 	if err != nil {
 		return "", err
 	}
