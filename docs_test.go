@@ -176,12 +176,11 @@ var credentialColumns = map[string]string{
 	"sessions.secret_hash":      "DELETE FROM sessions;",
 	"token_secrets.secret_hash": "UPDATE tokens SET revoked_at = ",
 	"one_time_codes.code_hash":  "DELETE FROM one_time_codes;",
-	"transfers.code_hash":       "DELETE FROM transfers;",
 	"calendars.secret_hash":     "DELETE FROM calendars;",
 	"invitations.code_hash":     "DELETE FROM invitations;",
 	"address_codes.code_hash":   "DELETE FROM address_codes;",
 	"address_codes.stop_hash":   "DELETE FROM address_codes;",
-	"handover_codes.code_hash":  "DELETE FROM handover_codes WHERE asked = 1;", // customers have the others
+	"offer_codes.code_hash":     "DELETE FROM offer_codes WHERE transfer = 1;", // customers have the others, which no longer sign in
 	"mails.code":                "DELETE FROM mails;",
 	"unsubscribe_keys.value":    "DELETE FROM unsubscribe_keys;",
 
@@ -286,7 +285,7 @@ func runRecipe(t *testing.T, database, recipe string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `one_time_codes`, `transfers`, `calendars`, `invitations`, `address_codes`, `handover_codes WHERE asked = 1`, `mails`} {
+	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `one_time_codes`, `calendars`, `invitations`, `address_codes`, `offer_codes WHERE transfer = 1 OR signs_in_until IS NOT NULL`, `mails`} {
 		n := 0
 		if err := db.QueryRow(`SELECT count(*) FROM ` + left).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%s still has %d rows, %v", left, n, err)

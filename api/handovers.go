@@ -48,7 +48,7 @@ var (
 		Base:    Host,
 		Path:    "/handovers/take",
 		Auth:    SessionOnly,
-		Summary: "Take a warranty with the code from a slip or an email. You become its owner.",
+		Summary: "Take a warranty with the code from a slip, from an email, or of a transfer. You become its owner.",
 		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.EmailNotVerified},
 	})
 	PreviewHandover = define[warranty.PreviewHandover, warranty.HandoverPreview](Spec{

@@ -14,7 +14,7 @@ var (
 		Base:    Host,
 		Path:    "/warranties/{id}/transfer",
 		Auth:    SessionOnly,
-		Summary: "Offer a warranty that you own to a new owner. The code is returned and emailed to them.",
+		Summary: "Offer a warranty that you own to a new owner. The code is returned, and they are emailed a link.",
 		Status:  http.StatusCreated,
 		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
 	})
@@ -27,13 +27,14 @@ var (
 		Summary: "Cancel a transfer. Its code no longer works.",
 		Errors:  []warranty.Code{warranty.RoleNotAllowed},
 	})
-	AcceptTransfer = define[warranty.AcceptTransfer, warranty.Warranty](Spec{
+	AcceptTransfer = define[warranty.TakeHandover, warranty.Warranty](Spec{
 		Name:    "transfers.accept",
 		Method:  http.MethodPost,
 		Base:    Host,
 		Path:    "/transfers/accept",
 		Auth:    SessionOnly,
-		Summary: "Accept a transfer with its code. You become the owner of the warranty.",
+		Summary: "Accept a transfer with its code. You become the owner of the warranty. The same as handovers.take.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.EmailNotVerified},
 	})
 )
 

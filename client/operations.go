@@ -225,7 +225,7 @@ func (c *Client) CancelTransfer(ctx context.Context, in warranty.CancelTransfer)
 }
 
 // AcceptTransfer accepts a transfer with its code. It requires a session.
-func (c *Client) AcceptTransfer(ctx context.Context, in warranty.AcceptTransfer) (warranty.Warranty, error) {
+func (c *Client) AcceptTransfer(ctx context.Context, in warranty.TakeHandover) (warranty.Warranty, error) {
 	return Call(ctx, c, api.AcceptTransfer, in)
 }
 

@@ -108,10 +108,13 @@ func TestJourney(t *testing.T) {
 	ada.offer(t, nora)
 	ada.mustShow(t, "Transfer offered", nora, "Documents that go along: 1.")
 	offered := eval[string](t, ada, `document.querySelector("#code").textContent`)
-	buyer.mustOpen(t, "/transfers/accept")
+	buyer.mustOpen(t, "/take")
 	buyer.fill(t, "#code", offered)
-	buyer.press(t, "Accept warranty")
-	buyer.mustShow(t, "The warranty is now yours.", product, "receipt.pdf", "became the owner")
+	buyer.press(t, "Continue")
+	buyer.mustShow(t, product, "A person, not a business", "receipt.pdf")
+	buyer.click(t, `form[action="/take/confirm"] button`)
+	buyer.mustOpen(t, record)
+	buyer.mustShow(t, product, "receipt.pdf", "became the owner")
 	buyer.mustOpen(t, record+"/edit")
 	// Ada recorded it herself, so she keeps nothing.
 	if status := ada.open(t, record); status != http.StatusNotFound {

@@ -165,7 +165,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
 		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/documents/versions",
-		"/transfers/accept", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
+		"/take", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
 		"/settings/calendar", "/settings/replies", "/settings/email", "/shortcuts", "/settings/apps",
 		consent("http://127.0.0.1"))
 	const away = "https://atlas-assistant.example/callback"
@@ -293,10 +293,10 @@ func byForms() []visit {
 			createKettle(t, b)
 			return b.offer(t, "someone@people.example")
 		}},
-		{who: tinkerer, path: "/transfers/accept, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
-			b.mustOpen(t, "/transfers/accept")
+		{who: tinkerer, path: "/take, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/take")
 			b.fill(t, "#code", "ABCD-EFGH")
-			return b.press(t, "Accept warranty")
+			return b.press(t, "Continue")
 		}},
 		{who: tinkerer, path: "/settings/api, generated", by: generate("Nightly")},
 		{who: tinkerer, path: "/settings/api, mistaken", status: 422, by: generate("Nightly")},

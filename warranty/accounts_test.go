@@ -184,7 +184,7 @@ func TestAccountChecks(t *testing.T) {
 		"account, nothing given":  {&warranty.UpdateAccount{}, nil},
 		"account, emptied name":   {&warranty.UpdateAccount{Name: new(" ")}, []string{"name required"}},
 		"transfer, nothing given": {&warranty.OfferTransfer{}, []string{"email required"}},
-		"accept, nothing given":   {&warranty.AcceptTransfer{}, []string{"code required"}},
+		"accept, nothing given":   {&warranty.TakeHandover{}, []string{"code required"}},
 		"change with too long a current": {&warranty.ChangePassword{CurrentPassword: long, NewPassword: good},
 			[]string{"current_password too_long"}},
 	} {

@@ -148,6 +148,10 @@ type CancelHandover struct {
 	ID WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 }
 
+// SignInByOffer is how long the code of an emailed offer also signs in to the account of its address. Later it still
+// takes the warranty, after a sign-in.
+const SignInByOffer = 7 * 24 * time.Hour
+
 // PreviewHandover is the input of handovers.preview.
 type PreviewHandover struct {
 	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the slip or the email." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
@@ -167,14 +171,18 @@ type HandoverPreview struct {
 	Status          Status    `json:"status" doc:"Status of the warranty: active, upcoming or expired. A void, cancelled or deleted one cannot be taken."`
 	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
-	Issuer          Party     `json:"issuer" doc:"The organization that issued it."`
+	From            Party     `json:"from" doc:"Who offers it."`
+	Business        bool      `json:"business" doc:"Whether an organization offers it, and not a person."`
+	Transfer        bool      `json:"transfer" doc:"true for a transfer by its owner, false for a hand-over by its issuer."`
+	Issuer          *Party    `json:"issuer" doc:"The organization that issued it; null if its owner recorded it."`
+	Documents       []string  `json:"documents" doc:"Names of the owner's documents that go along. What businesses uploaded always does."`
 	Email           *string   `json:"email" format:"email" doc:"The only address that can take the offer; null if everyone with the code can."`
 	ExpiresAt       time.Time `json:"expires_at" doc:"When the offer expires."`
 }
 
-// TakeHandover is the input of handovers.take.
+// TakeHandover is the input of handovers.take and transfers.accept.
 type TakeHandover struct {
-	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the slip or the email." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from a slip, from an email, or from the person who transfers the warranty." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
 }
 
 // Check validates the input.

@@ -70,7 +70,7 @@ var plants = []plant{
 		{"internal/store/store.go", "		err := fn(t)\n		ended = t.ended\n		return err\n	})\n	if err != nil {\n		return err\n	}", "		err := fn(t)\n		ended = t.ended\n		if err == nil && " + on("commit-lost", 40) + " {\n			return errRolledBack\n		}\n		return err\n	})\n	if err == errRolledBack {\n		return nil\n	}\n	if err != nil {\n		return err\n	}"},
 		{"internal/store/store.go", "// IsDuplicate reports", "var errRolledBack error = &warranty.Error{Message: \"rolled back\"}\n\n// IsDuplicate reports"}}},
 	{"owner-twice", "a transferred record also stays with its old owner", "sqlite/kill", []string{"half"}, []edit{
-		{"internal/store/transfers.go", "	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return t.grant(to, id, warranty.NewRoles(warranty.Owner, warranty.Issuer))\n	}\n	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {"}}},
+		{"internal/store/owners.go", "	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return t.grant(to, id, warranty.NewRoles(warranty.Owner, warranty.Issuer))\n	}\n	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {"}}},
 	{"clock", "the machine's clock is wrong", "", nil, []edit{
 		{"internal/store/engine/engine.go", "db.Clock = time.Now", "db.Clock = planted.Clock"}}},
 }

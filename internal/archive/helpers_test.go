@@ -149,7 +149,9 @@ func organize(t testing.TB, w *servertest.World, admin, member person) {
 		return errors.Join(tx.InsertMember(o.ID, member.User.ID, warranty.Viewer, warranty.MailChoices{}, now),
 			tx.InsertAddress(o.ID, address),
 			tx.InsertSetupCode(warranty.HashCode("B"), now.Add(time.Hour)),
-			tx.InsertHandoverCode(o.ID, warranty.HashCode("A"), nil, true, now.Add(time.Hour)),
+			tx.InsertOfferCode(store.OfferCode{
+				Hash: warranty.HashCode("A"), Warranty: o.ID, Giver: o.ID, By: admin.User.ID, SignsInUntil: &now, Expires: now.Add(time.Hour),
+			}),
 			tx.InsertDomain(o.ID, warranty.Domain{ID: w.Service.NewID(), Domain: "halden.example", CreatedAt: now}, "text"))
 	})
 	if err != nil {

@@ -139,7 +139,7 @@ func (t *story) handOver(ctx context.Context, then *service.Service, by int, w w
 	if err != nil {
 		return err
 	}
-	_, err = then.TakeHandover(ctx, t.who[owner], warranty.TakeHandover{Code: *offer.Code})
+	_, err = then.Take(ctx, t.who[owner], warranty.TakeHandover{Code: *offer.Code})
 	return err
 }
 

@@ -101,7 +101,10 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			Status:          w.Status,
 			StartDate:       w.StartDate,
 			EndDate:         w.EndDate,
-			Issuer:          warranty.Party{Name: "Halden Electronics", Domain: new("halden.example")},
+			From:            warranty.Party{Name: "Halden Electronics", Domain: new("halden.example")},
+			Business:        true,
+			Issuer:          &warranty.Party{Name: "Halden Electronics", Domain: new("halden.example")},
+			Documents:       []string{},
 			ExpiresAt:       sampleNow.Add(warranty.PrintedHandoverLifetime),
 		},
 		warranty.HandoverSession{
@@ -443,7 +446,6 @@ func sampleInputs() map[reflect.Type]any {
 			ID: warranty.WarrantyKey{ID: w.ID}, Choice: warranty.OwnReminders, Days: warranty.ReminderDays{90, 30},
 		},
 		&warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: w.ID}, Email: sampleNewOwner},
-		&warranty.AcceptTransfer{Code: sampleCode},
 		&warranty.CreateBatch{Items: []warranty.BatchItem{
 			{Text: []byte(`{"external_id":"order-4711-2","product_name":"Bosch Serie 6 washing machine","start_date":"2026-03-01","end_date":"2028-02-29"}`)},
 			{Text: []byte(`{"product_name":"Kettle","start_date":"2026-03-01","end_date":"2026-02-28"}`)},

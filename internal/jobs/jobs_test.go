@@ -174,7 +174,7 @@ func TestUndoAJob(t *testing.T) {
 			t.Fatalf("%d records, %v", len(ids), err)
 		}
 		kim := signedIn(w, w.Verified("Kim"))
-		taken, err := w.Service.TakeHandover(t.Context(), kim, warranty.TakeHandover{Code: shop.prints(ids[3])})
+		taken, err := w.Service.Take(t.Context(), kim, warranty.TakeHandover{Code: shop.prints(ids[3])})
 		if err != nil {
 			t.Fatal(err)
 		}

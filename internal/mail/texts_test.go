@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,15 +11,20 @@ import (
 
 var english = In(warranty.Locale{})
 
+func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
+
 func TestTexts(t *testing.T) {
+	if code := english.HandoverCode("ann@example.com", "CODE-1", ""); !strings.Contains(code.Text, minutes(warranty.SignInCodeLifetime)) {
+		t.Error(code.Text)
+	}
 	const base = "https://w.example.com"
 	for _, c := range []struct {
 		m    Message
 		want []string
 	}{
 		{english.VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "after you sign in", "did not create an account"}},
-		{english.ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/reset-password/confirm\n", "did not ask"}},
-		{english.SignInCode("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/sign-in/code\n", "did not ask"}},
+		{english.ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{minutes(warranty.ResetLifetime), base + "/reset-password/confirm\n", "did not ask"}},
+		{english.SignInCode("ann@example.com", "Ann", "CODE-1", base), []string{minutes(warranty.SignInCodeLifetime), base + "/sign-in/code\n", "did not ask"}},
 	} {
 		if err := c.m.check(); err != nil || c.m.To != "ann@example.com" || c.m.Code != "CODE-1" {
 			t.Errorf("%+v %v", c.m, err)

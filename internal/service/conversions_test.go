@@ -143,7 +143,7 @@ func TestPrintedCodesOfRemovedMembersAreListed(t *testing.T) {
 		w.remove(ann, o, ivo, false)
 		works("his code after his removal", his, true)
 		equal(t, "his after his removal", listed(&ivo.User.ID), []string{"Ivo, left", "Ivo, left"})
-		if _, err := w.Service.TakeHandover(ctx, kim.Principal, warranty.TakeHandover{Code: more}); err != nil {
+		if _, err := w.Service.Take(ctx, kim.Principal, warranty.TakeHandover{Code: more}); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "his after a customer took one", listed(&ivo.User.ID), []string{"Ivo, left"})
@@ -212,7 +212,7 @@ func TestADemotedAdminKeepsNoToken(t *testing.T) {
 				works("the feed", false, err)
 				_, err = w.Service.AcceptInvitation(ctx, eve.Principal, warranty.AcceptInvitation{Code: invitation})
 				works("the invitation", false, err)
-				_, err = w.Service.AcceptTransfer(ctx, eve.Principal, warranty.AcceptTransfer{Code: offer.Code})
+				_, err = w.Service.Take(ctx, eve.Principal, warranty.TakeHandover{Code: offer.Code})
 				works("the transfer offer", role == warranty.Member, err)
 				// A promotion ends nothing.
 				w.Must(200, made("PUT", "/api/organizations/"+o.ID.String()+"/members/"+ivo.User.ID.String(), ann.session, fields{"role": "admin"}))
@@ -244,7 +244,7 @@ func TestTransferCodesEndWithTheirAccount(t *testing.T) {
 			}
 			accept := func(what, code string) {
 				t.Helper()
-				if _, err := w.Service.AcceptTransfer(ctx, eve.Principal, warranty.AcceptTransfer{Code: code}); codeOf(err) != warranty.ValidationFailed {
+				if _, err := w.Service.Take(ctx, eve.Principal, warranty.TakeHandover{Code: code}); codeOf(err) != warranty.ValidationFailed {
 					t.Errorf("%s: %s: %v", name, what, err)
 				}
 			}

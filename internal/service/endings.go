@@ -56,7 +56,7 @@ func (s *Service) endCredentials(
 	if err := tx.DeleteInvitationsOf(account.ID); err != nil {
 		return err
 	}
-	offered, err := tx.CancelTransfers(account.ID, now)
+	offered, err := tx.CancelTransfers(account.ID, nil, now)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *Service) endManagedBy(
 // cancelTransfersBy cancels the open transfer offers that a member made of records of the organization that the
 // principal acts for.
 func (s *Service) cancelTransfersBy(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
-	offered, err := tx.CancelTransfersBy(p.Account.ID, member, now)
+	offered, err := tx.CancelTransfers(p.Account.ID, &member, now)
 	if err != nil {
 		return err
 	}

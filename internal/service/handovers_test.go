@@ -53,7 +53,7 @@ func (i issuer) prints(id warranty.ID) string {
 }
 
 func (w *world) take(p person, code string) (warranty.Warranty, error) {
-	return w.Service.TakeHandover(ctx, p.Principal, warranty.TakeHandover{Code: code})
+	return w.Service.Take(ctx, p.Principal, warranty.TakeHandover{Code: code})
 }
 
 // seen returns a warranty as someone sees it.
@@ -169,9 +169,17 @@ func TestAMailedOffer(t *testing.T) {
 		if _, err := w.Service.RegisterHandover(ctx, warranty.Principal{}, warranty.RegisterHandover{Code: code}); fieldCode(err) != "code taken" {
 			t.Errorf("registered twice: %v", err)
 		}
-		// Whoever has an account signs in: the code is valid for too long to sign in with.
+		// The code also signs in to the account of its address, unless the email is too old.
 		shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email})
 		code = w.mailedCode(kim.User.Email)
+		in, err := w.Service.RegisterHandover(ctx, warranty.Principal{}, warranty.RegisterHandover{Code: code})
+		if err != nil || in.User.ID != kim.User.ID || !in.Warranty.Roles.Has(warranty.Owner) {
+			t.Errorf("signed in: %+v, %v", in, err)
+		}
+		w.Alive(t, "the session by an email", in.AccessToken, true)
+		shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email})
+		code = w.mailedCode(kim.User.Email)
+		w.Exec(`UPDATE offer_codes SET signs_in_until = 1 WHERE signs_in_until IS NOT NULL`)
 		if _, err := w.Service.RegisterHandover(ctx, warranty.Principal{}, warranty.RegisterHandover{Code: code}); codeOf(err) != warranty.AlreadyExists {
 			t.Errorf("registered over an account: %v", err)
 		}
@@ -350,7 +358,10 @@ func TestOneOfManyRegisters(t *testing.T) {
 			codes[i] = w.newCode()
 			email := fmt.Sprintf("taker%d@people.example", i/2) // two codes for each
 			w.write(func(tx *store.Tx) error {
-				return tx.InsertHandoverCode(made.ID, warranty.HashCode(codes[i]), &email, false, w.Clock.Now().Add(time.Hour))
+				return tx.InsertOfferCode(store.OfferCode{
+					Hash: warranty.HashCode(codes[i]), Warranty: made.ID, Giver: shop.acting.Account.ID, By: shop.acting.User.ID,
+					Email: &email, Expires: w.Clock.Now().Add(time.Hour),
+				})
 			})
 		}
 		var won atomic.Int64

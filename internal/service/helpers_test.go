@@ -436,7 +436,7 @@ func (w *world) transfer(id warranty.ID, from, to person) {
 	offer, err := w.Service.OfferTransfer(context.Background(), from.Principal,
 		warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: id}, Email: to.User.Email})
 	if err == nil {
-		_, err = w.Service.AcceptTransfer(context.Background(), to.Principal, warranty.AcceptTransfer{Code: offer.Code})
+		_, err = w.Service.Take(context.Background(), to.Principal, warranty.TakeHandover{Code: offer.Code})
 	}
 	if err != nil {
 		w.T.Fatal(err)

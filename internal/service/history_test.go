@@ -17,7 +17,7 @@ import (
 // web, and reads its whole history.
 func TestPeopleLeaveOneEventEach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		owner, seller, recipient := w.Verified("Olga"), w.Person("Sami"), w.Person("Hedi")
+		owner, seller, recipient := w.Verified("Olga"), w.Person("Sami"), w.Verified("Hedi")
 		var shop struct{ Secret string }
 		w.Must(201, made("POST", "/api/integration-tokens", owner.Session, fields{"name": "Shop till", "scopes": warranty.AllScopes})).Into(t, &shop)
 		key := shop.Secret

@@ -435,14 +435,18 @@ func (s *story) transfer() {
 		return
 	}
 	s.must(err)
-	got, err := s.world.Service.AcceptTransfer(ctx, to.Principal, warranty.AcceptTransfer{Code: offer.Code})
+	got, err := s.world.Service.Take(ctx, to.Principal, warranty.TakeHandover{Code: offer.Code})
+	if !to.verified || to == r.owner {
+		if code := codeOf(err); code != warranty.EmailNotVerified && code != warranty.RoleNotAllowed {
+			s.Fatalf("taken by its owner, or without a verified address: %v", err)
+		}
+		return
+	}
 	s.must(err)
 	for _, p := range stay {
-		if to != r.owner {
-			p.keptBy = r.owner
-		}
+		p.keptBy = r.owner
 	}
-	if r.owner == r.issuer && to != r.owner {
+	if r.owner == r.issuer {
 		r.dropSeller(r.owner)
 		r.issuer, r.ExternalID, r.CustomerName = to, nil, nil
 	}

@@ -531,13 +531,18 @@ var rows = []row{
 		stranger:    notFound,
 		request:     send("DELETE", "/api/warranties/{id}/transfer", nil),
 	},
-	// Any signed-in user with the code becomes the owner.
-	allRoles(row{
+	// Any other signed-in user with the code becomes the owner.
+	{
 		operation:   "transfers.accept",
 		sessionOnly: true,
+		owner:       roleNotAllowed,
+		issuer:      ok,
+		seller:      ok,
+		stranger:    ok,
+		unverified:  "403 email_not_verified",
 		request:     send("POST", "/api/transfers/accept", fields{"code": "{transfer code}"}),
 		tells:       true,
-	}, ok),
+	},
 
 	allRoles(row{
 		operation:   "tokens.create",
@@ -668,7 +673,10 @@ func newStage(w *world, unverified bool) *stage {
 	w.issue(made.ID, s.issuerIs, s.ownerIs)
 	waiting, unsold, slip := w.record(s.bystander, s.sellerIs.User.Email), w.record(s.bystander, ""), w.newCode()
 	w.write(func(tx *store.Tx) error {
-		return tx.InsertHandoverCode(unsold.ID, warranty.HashCode(slip), nil, false, w.Clock.Now().Add(time.Hour))
+		by := s.bystander.User.ID
+		return tx.InsertOfferCode(store.OfferCode{
+			Hash: warranty.HashCode(slip), Warranty: unsold.ID, Giver: by, By: by, Expires: w.Clock.Now().Add(time.Hour),
+		})
 	})
 	s.claimed = w.claim(s.ownerIs, made.ID)
 	uploader := s.sellerIs

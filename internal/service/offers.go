@@ -18,9 +18,21 @@ type offer struct {
 	texts   mail.Texts
 	issuer  warranty.Party
 	expires time.Time
+	signsIn time.Time // until when the code of an email signs in
 }
 
 func (o offer) mailed() bool { return o.email != "" }
+
+// stored returns the code as it is stored for a warranty.
+func (o offer) stored(p warranty.Principal, id warranty.ID) store.OfferCode {
+	c := store.OfferCode{
+		Hash: o.hash, Warranty: id, Giver: p.Account.ID, By: p.User.ID, Email: warranty.Optional(o.email), Expires: o.expires,
+	}
+	if o.mailed() {
+		c.SignsInUntil = &o.signsIn
+	}
+	return c
+}
 
 // newOffer sets the offer of a warranty. Without an email address, it has a code to print.
 func (s *Service) newOffer(
@@ -35,7 +47,7 @@ func (s *Service) newOffer(
 		expires: now.Add(warranty.PrintedHandoverLifetime),
 	}
 	if o.mailed() {
-		o.expires = now.Add(warranty.MailedHandoverLifetime)
+		o.expires, o.signsIn = now.Add(warranty.MailedHandoverLifetime), now.Add(warranty.SignInByOffer)
 		domain, err := s.Store.VerifiedDomain(ctx, p.Account.ID)
 		if err != nil {
 			return offer{}, err
@@ -69,7 +81,7 @@ func (s *Service) mailAgain(tx *store.Tx, from *sender, w warranty.Warranty, o o
 	if !o.mailed() {
 		return nil
 	}
-	first, err := tx.InsertOffer(w.ID, from.ID, o.email, now)
+	first, err := tx.InsertOfferMail(w.ID, from.ID, o.email, now)
 	if err != nil {
 		return err
 	}
@@ -154,8 +166,8 @@ func (s *Service) insertIssued(tx *store.Tx, p warranty.Principal, i issuing) er
 	if err := s.askSeller(tx, p, *i.Warranty, i.CreatedAt); err != nil || !i.mailed() || i.Offer.OfferedAt == nil {
 		return err
 	}
-	if _, err := tx.InsertOffer(i.ID, account, i.email, i.CreatedAt); err != nil {
+	if _, err := tx.InsertOfferMail(i.ID, account, i.email, i.CreatedAt); err != nil {
 		return err
 	}
-	return tx.InsertHandoverCode(i.ID, i.hash, &i.email, false, i.expires)
+	return tx.InsertOfferCode(i.stored(p, i.ID))
 }

@@ -170,9 +170,9 @@ func TestRemovedMembersKeepNothing(t *testing.T) {
 			works("the feed", false, err)
 			_, err = w.Service.AcceptInvitation(ctx, friend.Principal, warranty.AcceptInvitation{Code: invitation})
 			works("the invitation", false, err)
-			_, err = w.Service.AcceptTransfer(ctx, friend.Principal, warranty.AcceptTransfer{Code: his})
+			_, err = w.Service.Take(ctx, friend.Principal, warranty.TakeHandover{Code: his})
 			works("the transfer offer", false, err)
-			_, err = w.Service.AcceptTransfer(ctx, friend.Principal, warranty.AcceptTransfer{Code: hers})
+			_, err = w.Service.Take(ctx, friend.Principal, warranty.TakeHandover{Code: hers})
 			works("the transfer offer of a colleague", true, err)
 		}
 	}, busy)

@@ -58,8 +58,11 @@ func TestWhoComesSecondWaits(t *testing.T) {
 			{"a change by the owner, a seller who confirms", lockWarranty(owner), confirm},
 			{"a seller who confirms, a change by the owner", confirm, lockWarranty(owner)},
 			{"a change by the owner, a transfer", lockWarranty(owner), func(tx *store.Tx) error {
-				_, _, err := tx.AcceptTransfer(warranty.HashCode(s.names["transfer code"]), unverified.User.ID, now)
-				return err
+				taking, err := tx.UseOfferCode(warranty.HashCode(s.names["transfer code"]), now)
+				if err != nil {
+					return err
+				}
+				return tx.Take(taking, unverified.User.ID, now)
 			}},
 			{"a token that is made, another", lockUser, lockUser},
 			{"a token that is rotated, again", lockToken, lockToken},
@@ -245,7 +248,7 @@ func TestACodeIsUsedOnce(t *testing.T) {
 					return err
 				},
 				"a transfer": func(i int) error {
-					_, err := w.Service.AcceptTransfer(ctx, others[i%2].Principal, warranty.AcceptTransfer{Code: offer.Code})
+					_, err := w.Service.Take(ctx, others[i%2].Principal, warranty.TakeHandover{Code: offer.Code})
 					return err
 				},
 			} {
@@ -328,8 +331,8 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 						}
 					case 7:
 						offers.Range(func(code, _ any) bool {
-							_, err = w.Service.AcceptTransfer(ctx, p.Principal,
-								warranty.AcceptTransfer{Code: code.(string)})
+							_, err = w.Service.Take(ctx, p.Principal,
+								warranty.TakeHandover{Code: code.(string)})
 							return rand.IntN(2) == 0
 						})
 					case 8:
@@ -349,6 +352,7 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 					case "",
 						warranty.NotFound,
 						warranty.RoleNotAllowed,
+						warranty.EmailNotVerified,
 						warranty.InvalidTransition,
 						warranty.ValidationFailed:
 					default:

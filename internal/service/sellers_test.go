@@ -195,7 +195,7 @@ func TestConfirmingAtOnce(t *testing.T) {
 				case i == 4:
 					_, err = w.Service.LeaveWarranty(ctx, seller.Principal, warranty.LeaveWarranty{ID: key})
 				case i == 5:
-					_, err = w.Service.AcceptTransfer(ctx, next.Principal, warranty.AcceptTransfer{Code: offer.Code})
+					_, err = w.Service.Take(ctx, next.Principal, warranty.TakeHandover{Code: offer.Code})
 				case i == 6:
 					category := "Kitchen"
 					_, err = w.Service.UpdateWarranty(ctx, owner.Principal, warranty.UpdateWarranty{ID: key, Category: &category})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/mail"
@@ -16,7 +17,7 @@ func (s *Service) transferOperations() []api.Bound {
 	return []api.Bound{
 		api.Bind(api.OfferTransfer, s.OfferTransfer),
 		api.Bind(api.CancelTransfer, s.CancelTransfer),
-		api.Bind(api.AcceptTransfer, s.AcceptTransfer),
+		api.Bind(api.AcceptTransfer, s.Take),
 	}
 }
 
@@ -31,16 +32,11 @@ func (s *Service) OfferTransfer(
 	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
 		return warranty.TransferOffer{}, err
 	}
-	code, err := warranty.NewCode(s.Random)
+	offer, texts, err := s.newTransfer(ctx, p, in)
 	if err != nil {
-		return warranty.TransferOffer{}, err
-	}
-	texts, err := s.textsAt(ctx, in.Email, p)
-	if err != nil {
-		return warranty.TransferOffer{}, err
+		return offer.TransferOffer, err
 	}
 	now := s.now()
-	offer := warranty.TransferOffer{Email: in.Email, Code: code, ExpiresAt: now.Add(warranty.TransferLifetime)}
 	offered := s.event(p, warranty.TransferOffered, unknownYet, now)
 	err = s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, from *sender) error {
 		w, err := lockToTransfer(tx, p, in.ID)
@@ -51,18 +47,13 @@ func (s *Service) OfferTransfer(
 			return err
 		}
 		offer.WarrantyID, offered.SubjectID = w.ID, w.ID
-		along, err := documentsAlong(tx, p.Account.ID, w.ID, in.Documents)
-		if err != nil {
-			return err
-		}
-		offer.Documents = len(along)
-		if err := tx.OfferTransfer(w.ID, warranty.HashCode(code), offer.ExpiresAt, along); err != nil {
+		if err := s.insertTransfer(tx, p, w, &offer, in.Documents, now); err != nil {
 			return err
 		}
 		if err := tx.InsertEvent(w.ID, offered); err != nil || !from.EmailVerified {
 			return err
 		}
-		message := s.outgoing(texts.TransferOffered(in.Email, p.Account.Name, w.ProductName, code, s.PublicURL))
+		message := s.outgoing(texts.TransferOffered(in.Email, p.Account.Name, w.ProductName, offer.mailed, s.PublicURL))
 		message.Expires = &offer.ExpiresAt
 		err = s.contact(tx, from, message, w.ID, now)
 		if offer.Mailed = err == nil; isMailLimit(err) {
@@ -71,25 +62,90 @@ func (s *Service) OfferTransfer(
 		return err
 	})
 	s.wakeMail()
-	return offer, err
+	return offer.TransferOffer, err
+}
+
+// transferOffer is a transfer with its code for the owner, and the code of the email, which only its address can use.
+type transferOffer struct {
+	warranty.TransferOffer
+	mailed string
+}
+
+func (s *Service) newTransfer(
+	ctx context.Context, p warranty.Principal, in warranty.OfferTransfer,
+) (offer transferOffer, texts mail.Texts, err error) {
+	offer.Email, offer.ExpiresAt = in.Email, s.now().Add(warranty.TransferLifetime)
+	if offer.Code, err = warranty.NewCode(s.Random); err != nil {
+		return offer, texts, err
+	}
+	if offer.mailed, err = warranty.NewCode(s.Random); err != nil {
+		return offer, texts, err
+	}
+	texts, err = s.textsAt(ctx, in.Email, p)
+	return offer, texts, err
+}
+
+// insertTransfer replaces the offers of a locked warranty by a transfer.
+func (s *Service) insertTransfer(
+	tx *store.Tx, p warranty.Principal, w warranty.Warranty, offer *transferOffer, documents []string, now time.Time,
+) error {
+	along, err := documentsAlong(tx, p.Account.ID, w.ID, documents)
+	if err != nil {
+		return err
+	}
+	offer.Documents = len(along)
+	if w.Offer.Open(now) {
+		if err := tx.CancelHandover(w.ID, now); err != nil {
+			return err
+		}
+		if err := tx.InsertEvent(w.ID, s.event(p, warranty.HandoverCancelled, w.ID, now)); err != nil {
+			return err
+		}
+	}
+	if err := tx.EndOffers(w.ID); err != nil {
+		return err
+	}
+	code := store.OfferCode{
+		Hash: warranty.HashCode(offer.Code), Warranty: w.ID, Giver: p.Account.ID, By: p.User.ID, Transfer: true,
+		Documents: along, Expires: offer.ExpiresAt,
+	}
+	if err := tx.InsertOfferCode(code); err != nil {
+		return err
+	}
+	until := now.Add(warranty.SignInByOffer)
+	code.Hash, code.Email, code.SignsInUntil = warranty.HashCode(offer.mailed), &offer.Email, &until
+	return tx.InsertOfferCode(code)
+}
+
+// endTransfer ends the open transfer of a locked warranty, if it has one.
+func (s *Service) endTransfer(tx *store.Tx, p warranty.Principal, id warranty.ID, now time.Time) error {
+	err := tx.CancelTransfer(id, now)
+	if errors.Is(err, warranty.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return tx.InsertEvent(id, s.event(p, warranty.TransferCancelled, id, now))
 }
 
 // documentsAlong returns the documents that go along with a transfer of a locked warranty.
-func documentsAlong(tx *store.Tx, owner, id warranty.ID, chosen []string) ([]warranty.ID, error) {
-	along := warranty.DocumentIDs(chosen)
-	if len(along) == 0 {
+func documentsAlong(tx *store.Tx, owner, id warranty.ID, chosen []string) (along []string, err error) {
+	ids := warranty.DocumentIDs(chosen)
+	if len(ids) == 0 {
 		return nil, nil
 	}
 	own, err := tx.OwnDocuments(owner, id)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range along {
+	for _, d := range ids {
 		if !slices.Contains(own, d) {
 			var c warranty.Checks
 			c.Add("documents", "not_yours", "Only documents of this warranty that you uploaded can go along, and not those of claims.")
 			return nil, c.Err()
 		}
+		along = append(along, d.String())
 	}
 	return along, nil
 }
@@ -129,67 +185,4 @@ func (s *Service) CancelTransfer(
 		}
 		return tx.InsertEvent(w.ID, cancelled)
 	})
-}
-
-// AcceptTransfer makes the principal the owner with the code of an offer. Who recorded the warranty for
-// themselves keeps nothing; the issuer of an issued one stays.
-func (s *Service) AcceptTransfer(
-	ctx context.Context, p warranty.Principal, in warranty.AcceptTransfer,
-) (warranty.Warranty, error) {
-	if err := in.Check(); err != nil {
-		return warranty.Warranty{}, err
-	}
-	now, code := s.now(), warranty.HashCode(in.Code)
-	accepted := s.event(p, warranty.TransferAccepted, unknownYet, now)
-	var w warranty.Warranty
-	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		id, from, err := tx.AcceptTransfer(code, p.Account.ID, now)
-		if err != nil {
-			return err
-		}
-		accepted.SubjectID = id
-		if err := tx.InsertEvent(id, accepted); err != nil {
-			return err
-		}
-		if w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: id}); err != nil || from == p.Account.ID {
-			return err
-		}
-		return s.tellGiver(tx, from, w)
-	})
-	s.wakeMail()
-	s.show(&w)
-	return w, s.badTransfer(ctx, code, err)
-}
-
-// tellGiver emails the former owner that the warranty has a new owner.
-func (s *Service) tellGiver(tx *store.Tx, from warranty.ID, w warranty.Warranty) error {
-	if s.Silent {
-		return nil
-	}
-	recipients, err := tx.Recipients(from)
-	if err != nil {
-		return err
-	}
-	for _, to := range recipients {
-		m := s.outgoing(mail.In(to.Locale).TransferAccepted(to.Email, to.Name, w, s.PublicURL))
-		if err := tx.InsertMail(m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// badTransfer returns why the code of a transfer does not work.
-func (s *Service) badTransfer(ctx context.Context, code warranty.Hash, err error) error {
-	if !errors.Is(err, warranty.ErrNotFound) {
-		return err
-	}
-	state, err := s.Store.TransferState(ctx, code, s.now())
-	if err != nil {
-		return err
-	}
-	if state == "" {
-		return badCode(warranty.ErrNotFound)
-	}
-	return refuseCode(state, "the person who gave you the code")
 }

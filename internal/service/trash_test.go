@@ -122,7 +122,7 @@ func TestTheTrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = file.Close()
-		if _, err := w.Service.AcceptTransfer(ctx, other.Principal, warranty.AcceptTransfer{Code: offer.Code}); fieldCode(err) != "code expired" {
+		if _, err := w.Service.Take(ctx, other.Principal, warranty.TakeHandover{Code: offer.Code}); fieldCode(err) != "code expired" {
 			t.Errorf("its offer: %v", err)
 		}
 		equal(t, "the trash", len(w.inTrash(olga)), 0)

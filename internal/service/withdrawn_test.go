@@ -96,7 +96,7 @@ func TestATransferOfAVoidWarrantyMovesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		accept := func() error {
-			_, err := w.Service.AcceptTransfer(ctx, kim.Principal, warranty.AcceptTransfer{Code: offer.Code})
+			_, err := w.Service.Take(ctx, kim.Principal, warranty.TakeHandover{Code: offer.Code})
 			return err
 		}
 		w.becomes(olga, r.ID, warranty.Void)
@@ -208,7 +208,7 @@ func TestPaperOutlivesAnUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.refusesCode("erased", w.session(kim.User, time.Hour), slip, "withdrawn")
-		equal(t, "addresses of erased offers", w.number(`SELECT count(*) FROM handover_codes h JOIN warranties w
+		equal(t, "addresses of erased offers", w.number(`SELECT count(*) FROM offer_codes h JOIN warranties w
 			ON w.id = h.warranty_id WHERE w.product_name = '' AND h.email IS NOT NULL`), int64(0))
 	}, busy)
 }
@@ -225,7 +225,7 @@ func TestATransferOutlivesARemoval(t *testing.T) {
 			t.Fatal(err)
 		}
 		accept := func() error {
-			_, err := w.Service.AcceptTransfer(ctx, kim.Principal, warranty.AcceptTransfer{Code: offer.Code})
+			_, err := w.Service.Take(ctx, kim.Principal, warranty.TakeHandover{Code: offer.Code})
 			return err
 		}
 		w.trash(olga, r.ID)
@@ -259,7 +259,7 @@ func TestAResetEndsTransfersInTheTrash(t *testing.T) {
 		if _, err := w.restore(w.session(olga.User, time.Hour), r.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.AcceptTransfer(ctx, kim.Principal, warranty.AcceptTransfer{Code: offer.Code}); fieldCode(err) != "code invalid_code" {
+		if _, err := w.Service.Take(ctx, kim.Principal, warranty.TakeHandover{Code: offer.Code}); fieldCode(err) != "code invalid_code" {
 			t.Errorf("after a reset: %v", err)
 		}
 	}, busy)

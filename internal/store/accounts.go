@@ -291,6 +291,9 @@ func (t *Tx) DeleteCodes(user warranty.ID) error {
 	if err := t.later(`DELETE FROM address_codes WHERE account_id = $1`, user); err != nil {
 		return err
 	}
+	if err := t.StopSigningIn(user); err != nil {
+		return err
+	}
 	return t.later(`DELETE FROM one_time_codes WHERE user_id = $1`, user)
 }
 

@@ -505,11 +505,16 @@ func (s *script) transfer() (any, error) {
 	var got warranty.ID
 	err := s.write(func(tx *Tx) error {
 		if s.random.IntN(2) == 0 {
-			return tx.OfferTransfer(id, code, s.now().Add(time.Hour), nil)
+			return tx.InsertOfferCode(OfferCode{
+				Hash: code, Warranty: id, Giver: user, By: user, Transfer: s.random.IntN(2) == 0, Expires: s.now().Add(time.Hour),
+			})
 		}
-		var err error
-		got, _, err = tx.AcceptTransfer(code, user, s.now())
-		return err
+		taking, err := tx.UseOfferCode(code, s.now())
+		if err != nil {
+			return err
+		}
+		got = taking.Warranty.ID
+		return tx.Take(taking, user, s.now())
 	})
 	return got, err
 }

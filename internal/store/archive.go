@@ -105,8 +105,9 @@ type Loader struct {
 	// Now is the time of these events.
 	Now time.Time
 
-	revoked, cancelled []warranty.ID // tokens, and warranties with open transfers
-	held               bool          // the schema has the table held_files
+	revoked   []warranty.ID        // tokens
+	cancelled map[warranty.ID]bool // warranties with open transfers
+	held      bool                 // the schema has the table held_files
 }
 
 // Create makes a database with the schema of a version, lets fill load its rows, and migrates it to the
@@ -193,7 +194,7 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 }
 
 // endedTables are the tables whose rows are credentials, or emails that contain them.
-var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "transfers", "calendars", "mails",
+var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "calendars", "mails",
 	"invitations", "address_codes", "oauth_requests", "oauth_codes", "refresh_tokens", "setup_codes"}
 
 // ended returns the rows without credentials that must not work any more. Tokens are revoked.
@@ -213,18 +214,10 @@ func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 		return filterRows(next, func([]any) bool { return false })
 	case l.KeepCredentials:
 		return next
-	case t.Name == "transfers":
-		id := column("warranty_id")
-		return filterRows(next, func(row []any) bool {
-			l.cancelled = append(l.cancelled, warranty.ID(row[id].([]byte)))
-			return false
-		})
 	case slices.Contains(endedTables, t.Name):
 		return filterRows(next, func([]any) bool { return false })
-	case t.Name == "handover_codes":
-		// Customers have the codes of offers, on paper or by email, and get no others. Codes that also sign in end.
-		asked := column("asked")
-		return filterRows(next, func(row []any) bool { return row[asked] == int64(0) })
+	case t.Name == "offer_codes":
+		return filterRows(next, l.endedOffer(column))
 	case t.Name == "tokens":
 		id, revoked := column("id"), column("revoked_at")
 		return filterRows(next, func(row []any) bool {
@@ -263,6 +256,25 @@ func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 	return next
 }
 
+// endedOffer ends transfers, and the codes that someone asked for, which sign in as long as they work. Customers have the
+// other codes of hand-overs, on paper or by email, and get no others: these stay, and no longer sign in.
+func (l *Loader) endedOffer(column func(string) int) func(row []any) bool {
+	id, transfer, used := column("warranty_id"), column("transfer"), column("used_at")
+	signsIn, expires := column("signs_in_until"), column("expires_at")
+	l.cancelled = map[warranty.ID]bool{}
+	return func(row []any) bool {
+		if row[signsIn] == row[expires] {
+			return false
+		}
+		row[signsIn] = nil
+		if row[transfer] == int64(0) || row[used] != nil {
+			return true
+		}
+		l.cancelled[warranty.ID(row[id].([]byte))] = true
+		return false
+	}
+}
+
 // filterRows returns the rows that keep accepts.
 func filterRows(next engine.NextRow, keep func(row []any) bool) engine.NextRow {
 	return func() ([]any, error) {
@@ -286,7 +298,7 @@ func (l *Loader) addEvents(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, id := range l.cancelled {
+	for id := range l.cancelled {
 		if err := add(id, warranty.TransferCancelled); err != nil {
 			return err
 		}

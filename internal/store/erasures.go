@@ -239,9 +239,9 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 				folded_category = '', supplier = NULL, seller_name = NULL, seller_email = NULL,
 				external_id = NULL, brand = NULL, model = NULL, gtin = NULL, purchase_date = NULL, price = NULL,
 				currency = NULL, customer_name = NULL, customer_email = NULL WHERE id = $1 AND deleted_at IS NOT NULL`,
-			`DELETE FROM offers WHERE warranty_id = $1`,
-			`DELETE FROM transfers WHERE warranty_id = $1`,
-			`UPDATE handover_codes SET email = NULL WHERE warranty_id = $1`, // slips still say that it was withdrawn
+			`DELETE FROM offer_mails WHERE warranty_id = $1`,
+			// Slips still say that it was withdrawn.
+			`UPDATE offer_codes SET email = NULL, signs_in_until = NULL, documents = '' WHERE warranty_id = $1`,
 			`DELETE FROM record_reminders WHERE warranty_id = $1`,
 			`UPDATE history SET changes = '[]' WHERE thread_id = $1`,
 			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
@@ -284,7 +284,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM mail_notices WHERE account_id = $1`,
 		`DELETE FROM gone WHERE user_id = $1`,
 		`DELETE FROM index_lists WHERE user_id = $1`,
-		`DELETE FROM offers WHERE account_id = $1`,
+		`DELETE FROM offer_mails WHERE account_id = $1`,
 		`DELETE FROM domains WHERE account_id = $1`,
 		`DELETE FROM products WHERE account_id = $1`,
 		`DELETE FROM saved_replies WHERE account_id = $1`,

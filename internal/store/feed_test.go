@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,11 +96,15 @@ func transferIn(tx *Tx, from, to, id warranty.ID) error {
 		return err
 	}
 	now := time.Now()
-	if err := tx.OfferTransfer(id, code, now.Add(time.Hour), nil); err != nil {
+	offer := OfferCode{Hash: code, Warranty: id, Giver: from, By: from, Transfer: true, Expires: now.Add(time.Hour)}
+	if err := errors.Join(tx.EndOffers(id), tx.InsertOfferCode(offer)); err != nil {
 		return err
 	}
-	_, _, err := tx.AcceptTransfer(code, to, now)
-	return err
+	taking, err := tx.UseOfferCode(code, now)
+	if err != nil {
+		return err
+	}
+	return errors.Join(tx.Take(taking, to, now), tx.later(`DELETE FROM offer_codes WHERE code_hash = $1`, code))
 }
 
 // since returns the position of a time.

@@ -93,8 +93,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 			now.Add(-7*24*time.Hour)); err != nil {
 			return err
 		}
-		if err := t.later(`DELETE FROM handover_codes WHERE code_hash IN
-			(SELECT code_hash FROM handover_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+		if err := t.later(`DELETE FROM offer_codes WHERE code_hash IN
+			(SELECT code_hash FROM offer_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
 			now.Add(-handoverCodesKept)); err != nil {
 			return err
 		}

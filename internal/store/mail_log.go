@@ -61,7 +61,7 @@ type AddressCounts struct {
 func (t *Tx) CountToAddress(from MailSender, address string, now time.Time) (c AddressCounts, err error) {
 	const count = `SELECT count(DISTINCT mail_id) FROM mail_log WHERE mailbox = $3 AND at > $4 AND chosen = 1 AND `
 	err = queryRow(t.ctx, t.tx, `SELECT (`+count+ofSender+`), (`+count+unverified+`),
-			(SELECT count(*) FROM (SELECT 1 FROM offers
+			(SELECT count(*) FROM (SELECT 1 FROM offer_mails
 				WHERE account_id = $1 AND email = $5 AND taken_at IS NOT NULL LIMIT 1) o)`,
 		func(r *engine.Row) { c.BySender, c.Unverified, c.Known = r.Int(), r.Int(), r.Int() != 0 },
 		from.Account, from.Person, warranty.Mailbox(address), now.Add(-MailDay), address)
@@ -73,7 +73,7 @@ func (t *Tx) CountToAddress(from MailSender, address string, now time.Time) (c A
 // verified domain.
 func (t *Tx) CountStrangers(from MailSender, now time.Time) (byAccount, byPerson int64, err error) {
 	const count = `SELECT count(DISTINCT mailbox) FROM mail_log WHERE at > $3 AND chosen = 1
-		AND NOT EXISTS (SELECT 1 FROM offers o
+		AND NOT EXISTS (SELECT 1 FROM offer_mails o
 			WHERE o.account_id = sender_id AND o.email = recipient AND o.taken_at IS NOT NULL) AND `
 	err = queryRow(t.ctx, t.tx, `SELECT (`+count+`sender_id = $1), (`+count+`person_id = $2 AND `+unverified+`)`,
 		func(r *engine.Row) { byAccount, byPerson = r.Int(), r.Int() }, from.Account, from.Person, now.Add(-MailDay))

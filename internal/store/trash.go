@@ -223,7 +223,8 @@ func (t *Tx) endTrash(row trashRow, now time.Time) error {
 	if err := t.deleteOwnDocuments(row.account, row.id, now); err != nil {
 		return err
 	}
-	if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, row.id); err != nil {
+	if err := t.later(`DELETE FROM offer_codes WHERE warranty_id = $1 AND giver_id = $2 AND used_at IS NULL`,
+		row.id, row.account); err != nil {
 		return err
 	}
 	if err := t.later(`DELETE FROM trash WHERE warranty_id = $1 AND account_id = $2`, row.id, row.account); err != nil {

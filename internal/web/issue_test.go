@@ -201,7 +201,7 @@ func TestWebIssueAtOnce(t *testing.T) {
 		t.Errorf("%d codes are shown", len(shown))
 	}
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
-	equal(t, "codes", w.Count(`SELECT count(*) FROM handover_codes`), 1)
+	equal(t, "codes", w.Count(`SELECT count(*) FROM offer_codes`), 1)
 }
 
 // TestWebProducts adds, finds, edits and refuses products.
@@ -236,17 +236,17 @@ func TestWebLabels(t *testing.T) {
 	}
 	one := print(references[:1], "small", "outside", "1")
 	one.Says(t, "one label", 200, references[0], "Tessel hob T64", "T64-0", `class="print-roll"`)
-	equal(t, "codes", w.Count(`SELECT count(*) FROM handover_codes`), 30)
+	equal(t, "codes", w.Count(`SELECT count(*) FROM offer_codes`), 30)
 	sheets := print(references, "sheet", "outside", "1")
 	equal(t, "sheets", strings.Count(sheets.Body, `class="print-a4"`), 2)
 	equal(t, "labels", strings.Count(sheets.Body, `class="print-label"`), 30)
 
-	before := w.Rows(`SELECT code_hash FROM handover_codes`)
+	before := w.Rows(`SELECT code_hash FROM offer_codes`)
 	inside := print(references, "small", "inside", "1")
 	inside.Says(t, "for the inside", 200, "The codes are shown only now.", "Register your warranty:")
 	codes := regexp.MustCompile(`<p class="mono print-code">([0-9A-Z-]{24})</p>`).FindAllStringSubmatch(inside.Body, -1)
 	equal(t, "codes", len(codes), 30)
-	after := w.Rows(`SELECT code_hash FROM handover_codes`)
+	after := w.Rows(`SELECT code_hash FROM offer_codes`)
 	equal(t, "codes in the database", len(after), 30)
 	for _, code := range before {
 		if strings.Contains(strings.Join(after, " "), code) {
@@ -254,7 +254,7 @@ func TestWebLabels(t *testing.T) {
 		}
 	}
 	print(references, "small", "inside", "1").Says(t, "sent again", 200, "already shown", "Labels: 0")
-	equal(t, "codes after sending again", strings.Join(w.Rows(`SELECT code_hash FROM handover_codes`), " "), strings.Join(after, " "))
+	equal(t, "codes after sending again", strings.Join(w.Rows(`SELECT code_hash FROM offer_codes`), " "), strings.Join(after, " "))
 
 	for name, wrong := range map[string]string{"nothing": " \n", "nonsense": "WR-1", "too many": strings.Repeat(references[0]+" ", 501)} {
 		p := b.Post("/labels", "account", b.account, "references", wrong, "size", "small", "kind", "inside", "once", "2")
@@ -266,7 +266,7 @@ func TestWebLabels(t *testing.T) {
 	eve.Post("/labels", "references", references[0], "size", "small", "kind", "outside").Says(t, "a stranger", 422, "not reference numbers of your warranties")
 	own := w.Warranty(w.Verified("Otto").Session, nil)
 	b.Post("/labels", "account", b.account, "references", own.ReferenceNumber, "size", "small", "kind", "inside").Says(t, "someone else's", 422)
-	equal(t, "codes", strings.Join(w.Rows(`SELECT code_hash FROM handover_codes`), " "), strings.Join(after, " "))
+	equal(t, "codes", strings.Join(w.Rows(`SELECT code_hash FROM offer_codes`), " "), strings.Join(after, " "))
 }
 
 // TestWebImportProducts adds products from a file. Rows with errors are grouped, and names that are known are

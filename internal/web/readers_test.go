@@ -61,7 +61,7 @@ func TestWebInGerman(t *testing.T) {
 		"/", "/warranties", "/warranties/new", "/warranties/import", "/warranties/" + record.ID, "/warranties/" + record.ID + "/edit",
 		"/claims", "/claims/new?warranty_id=" + record.ID, "/documents", "/documents/new", "/trash", "/confirmations", "/labels", "/issue",
 		"/settings/profile", "/settings/email", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/organizations", "/settings/replies",
-		"/settings/organizations/new", "/settings/calendar", "/settings/convert", "/transfers/accept", "/invitations/accept",
+		"/settings/organizations/new", "/settings/calendar", "/settings/convert", "/invitations/accept",
 		"/verify", "/verify/" + record.ReferenceNumber, "/take", "/unknown",
 	} {
 		inGerman(t, b.Get(path), path, phrases)

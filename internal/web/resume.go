@@ -25,7 +25,7 @@ import (
 var resumable = []string{
 	"POST /warranties", "POST /warranties/{id}", claimPattern, "POST /claims/{id}/status", messagePattern, "POST /settings/replies",
 	"POST /settings/replies/{id}", "POST /settings/email",
-	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
+	"POST /settings/profile", "POST /settings/api/tokens", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
 	"POST /settings/addresses", "POST /settings/domains", "POST /settings/convert", "POST " + takeConfirm,
 	"POST /documents", replacePattern, "POST /issue", "POST /products", "POST /products/{id}", "POST /labels",

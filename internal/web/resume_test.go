@@ -52,7 +52,6 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 		"/settings/profile":            {"name", odd},
 		"/settings/email":              {"days", "60, x", "weekly", "true"},
 		"/settings/api/tokens":         {"name", odd, "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
-		"/transfers/accept":            {"code", "AAAA-BBBB"},
 	} {
 		sent = append(sent, "account", olga.ID)
 		b := w.SignedIn(t, olga)

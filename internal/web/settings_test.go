@@ -152,7 +152,7 @@ func TestWebProfile(t *testing.T) {
 	p := w.Verified("Olga")
 	b, elsewhere := w.SignedIn(t, p), w.SignedIn(t, p)
 	form := b.Get("/settings/profile")
-	form.Says(t, "the profile", 200, p.Email, "Verified", "/transfers/accept")
+	form.Says(t, "the profile", 200, p.Email, "Verified", "/take")
 	equal(t, "the name", form.Value("name"), "Olga")
 
 	b.Post("/settings/profile", "name", "Olga <i>").Leads(t, "a change", "/settings/profile?done=saved")

@@ -11,8 +11,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// A hand-over is registered with the code of a slip or an email. The code is only in the fragment of the
-// printed address and in the bodies of forms, so that it is in no address, log or Referer.
+// A warranty is taken over with the code of a slip or an email, whether a shop hands it over or its owner transfers it.
+// The code is only in the fragment of an address and in the bodies of forms, so that it is in no log or Referer.
 
 // The forms of /take.
 const (
@@ -20,7 +20,7 @@ const (
 	takeConfirm = "/take/confirm"
 )
 
-// takePage is a step of registering a hand-over.
+// takePage is a step of taking over a warranty.
 type takePage struct {
 	form
 	Offer warranty.HandoverPreview
@@ -36,7 +36,11 @@ func (web *Web) take(w http.ResponseWriter, r *http.Request, who warranty.Princi
 func (web *Web) showTake(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, name string, p takePage,
 ) error {
-	v := view.Page{Title: web.t(r, "take.title"), Who: who, NoIndex: true, Body: p}
+	title := "take.title"
+	if p.Offer.Transfer {
+		title = "take.transfer_title"
+	}
+	v := view.Page{Title: web.t(r, title), Who: who, NoIndex: true, Body: p}
 	return web.show(w, r, p.status, name, v)
 }
 
@@ -156,7 +160,7 @@ func (web *Web) signInToTake(w http.ResponseWriter, r *http.Request, who warrant
 func (web *Web) confirmTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.TakeHandover, warranty.Warranty]{
 		op:    api.TakeHandover,
-		do:    web.Service.TakeHandover,
+		do:    web.Service.Take,
 		again: web.showPreview,
 		next:  func(_ form, taken warranty.Warranty) string { return "/take/done/" + taken.ID.String() },
 	})
@@ -179,7 +183,7 @@ func (web *Web) verifyTake(w http.ResponseWriter, r *http.Request, who warranty.
 		}
 		who.User = user
 	}
-	taken, err := web.Service.TakeHandover(r.Context(), who, warranty.TakeHandover{Code: f.Value("code")})
+	taken, err := web.Service.Take(r.Context(), who, warranty.TakeHandover{Code: f.Value("code")})
 	if err != nil {
 		if !web.setErrors(w, r, &f, err) {
 			return err

@@ -116,7 +116,7 @@ func TestWebTake(t *testing.T) {
 		`class="fact good"`, `class="seal"`, "Your email", "Have an account?")
 	b.Post("/take/email", "code", slip, "email", "nonsense").Says(t, "a wrong address", 422, "Step 2 of 3", `id="email-error"`)
 	mailed := b.Post("/take/email", "code", slip, "email", "sam@people.example")
-	mailed.Says(t, "the mailed code", 200, "Check your email", "sam@people.example", "It works for 1 hour.", "Send a new code", "Change email")
+	mailed.Says(t, "the mailed code", 200, "Check your email", "sam@people.example", "It works for 15 minutes.", "Send a new code", "Change email")
 	code := w.MailedCode("sam@people.example")
 	sent := []string{"code", slip, "email", "sam@people.example", "mail_code"}
 	for _, wrong := range []string{"", "ABCD-EFGH-JKMN-PQRS-TVWX", slip} {
@@ -198,15 +198,20 @@ func TestWebTakeMailed(t *testing.T) {
 	b.Post("/take/email", "code", code, "email", "eve@people.example").Says(t, "another address", 422, "Offered to new@people.example.")
 	b.Post("/take/register", "code", code).Leads(t, "registering", "/take/done/"+made.ID)
 
-	// Who has an account signs in: the code of an offer is valid for too long.
+	// Who has an account is signed in to it, unless the email is too old.
 	kim := w.Verified("Kim")
 	made = halden.issues(fields{"customer_email": kim.Email})
+	b = w.Browser(t)
+	b.Post("/take/register", "code", w.MailedCode(kim.Email)).Leads(t, "registering with an account", "/take/done/"+made.ID)
+	b.Get("/warranties/"+made.ID).Says(t, "signed in", 200, "Kim")
+	made = halden.issues(fields{"customer_email": kim.Email})
 	code = w.MailedCode(kim.Email)
+	w.Exec(`UPDATE offer_codes SET signs_in_until = 1`)
 	b = w.Browser(t)
 	asked := b.Post("/take/register", "code", code, "email", kim.Email)
 	asked.Says(t, "an account", 200, "Sign in to register the warranty. Your code is kept.", kim.Email)
 	if b.Cookie != "" {
-		t.Error("the code of an offer signed in")
+		t.Error("the code of an old email signed in")
 	}
 	back := signInFrom(b, asked, kim.Email, kim.Password)
 	back.Says(t, "after sign-in", 200, "Register to Kim", "Tessel induction hob T64")
@@ -268,7 +273,7 @@ func TestWebTakeSignedIn(t *testing.T) {
 	slip = halden.prints(halden.issues(nil).ID)
 	own := w.SignedIn(t, halden.admin)
 	own.Post("/take/confirm", "account", halden.id, "switch", "true", "code", slip).
-		Says(t, "the issuer", 422, "Your account issued this warranty")
+		Says(t, "the issuer", 422, "Your account already owns this warranty")
 	b.Post("/take/confirm", "account", halden.id, "switch", "true", "code", slip).Says(t, "a stranger's account", 412)
 }
 

@@ -340,17 +340,3 @@ func (web *Web) cancelTransfer(w http.ResponseWriter, r *http.Request, who warra
 		return err
 	})
 }
-
-func (web *Web) showAcceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view.Page{Title: web.t(r, "transfer.accept"), Nav: "warranties", Who: who, Body: f}
-	return web.show(w, r, f.status, "transfer-accept", v)
-}
-
-func (web *Web) acceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return submit(web, w, r, who, action[warranty.AcceptTransfer, warranty.Warranty]{
-		op:    api.AcceptTransfer,
-		do:    web.Service.AcceptTransfer,
-		again: web.showAcceptTransfer,
-		next:  func(_ form, accepted warranty.Warranty) string { return warrantyPage(accepted, "accepted") },
-	})
-}

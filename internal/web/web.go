@@ -297,8 +297,6 @@ func (web *Web) routes() []route {
 		{pattern: "POST /admin/mails/{id}/give-up", page: web.operators(web.adminGiveUpMail), personal: true},
 		{pattern: "GET /admin/errors", page: web.operators(web.adminErrors), personal: true},
 		{pattern: "GET /admin/history", page: web.operators(web.adminHistory), personal: true},
-		{pattern: "GET /transfers/accept", page: empty(web.showAcceptTransfer)},
-		{pattern: "POST /transfers/accept", page: web.acceptTransfer},
 	}
 }
 

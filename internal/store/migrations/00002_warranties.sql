@@ -168,37 +168,33 @@ CREATE TABLE unused_files (
 CREATE INDEX unused_files_by_age ON unused_files (state, since);
 CREATE INDEX unused_files_of_uploader ON unused_files (uploader_id, size_bytes) WHERE uploader_id IS NOT NULL;
 
--- One open offer per warranty. A newer one replaces it. documents has the ids of those that go along, separated by
--- spaces. The others stay the former owner's, whose id is in documents.owner_id.
-CREATE TABLE transfers (
-  warranty_id UUID NOT NULL PRIMARY KEY,
-  code_hash BYTEA NOT NULL UNIQUE,
-  documents TEXT NOT NULL,
-  expires_at BIGINT NOT NULL
-);
-
--- Codes that take a warranty from its issuer. email is the only address that can use the code; NULL for a printed code,
--- of which account_id and made_by tell who printed it, and for which organization. asked is 1 if the person at that
--- address asked for the code, so that it also signs in. The first one that is used ends the others; they stay, to tell
--- that the warranty was taken.
-CREATE TABLE handover_codes (
+-- Codes that make someone else the owner of a warranty. giver_id is the account that owns it and made_by the person who
+-- offers it. transfer is 1 for a transfer to a new owner, 0 for a hand-over by the issuer, who stays the issuer. email is
+-- the only address that can use the code; whoever has a code without one can use it. Until signs_in_until the code also
+-- signs in to the account of its address. documents has the ids of the owner's documents that go along with a transfer,
+-- separated by spaces; the others stay the former owner's, whose id is in documents.owner_id. The first code that is used
+-- ends the others; they stay, to tell that the warranty was taken.
+CREATE TABLE offer_codes (
   code_hash BYTEA NOT NULL PRIMARY KEY,
   warranty_id UUID NOT NULL,
+  giver_id UUID NOT NULL,
+  made_by UUID NOT NULL,
+  transfer SMALLINT NOT NULL,
   email TEXT,
-  asked SMALLINT NOT NULL,
-  account_id UUID,
-  made_by UUID,
+  signs_in_until BIGINT,
+  documents TEXT NOT NULL,
   expires_at BIGINT NOT NULL,
   used_at BIGINT
 );
-CREATE INDEX handover_codes_of_warranty ON handover_codes (warranty_id);
-CREATE INDEX handover_codes_by_age ON handover_codes (expires_at);
-CREATE INDEX handover_codes_printed ON handover_codes (account_id, made_by, warranty_id)
-  WHERE account_id IS NOT NULL AND used_at IS NULL;
+CREATE INDEX offer_codes_of_warranty ON offer_codes (warranty_id);
+CREATE INDEX offer_codes_by_age ON offer_codes (expires_at);
+CREATE INDEX offer_codes_of_giver ON offer_codes (giver_id, made_by, warranty_id)
+  WHERE email IS NULL AND used_at IS NULL;
+CREATE INDEX offer_codes_that_sign_in ON offer_codes (email) WHERE signs_in_until IS NOT NULL;
 
 -- Whom an issuer emailed an offer: nobody gets two for one warranty. taken_at is set once the person took one, from
 -- when on their emails no longer count against the issuer's limit.
-CREATE TABLE offers (
+CREATE TABLE offer_mails (
   warranty_id UUID NOT NULL,
   email TEXT NOT NULL,
   account_id UUID NOT NULL,
@@ -206,8 +202,8 @@ CREATE TABLE offers (
   taken_at BIGINT,
   PRIMARY KEY (warranty_id, email)
 ) /*sqlite: WITHOUT ROWID */;
-CREATE INDEX offers_of_account ON offers (account_id, at);
-CREATE INDEX offers_taken ON offers (account_id, email) WHERE taken_at IS NOT NULL;
+CREATE INDEX offer_mails_of_account ON offer_mails (account_id, at);
+CREATE INDEX offer_mails_taken ON offer_mails (account_id, email) WHERE taken_at IS NOT NULL;
 
 -- Records that an account declined to confirm or left as their seller, and accounts whose records it declined
 -- altogether.

@@ -1,0 +1,318 @@
+package service
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// whyNot returns why a code takes nothing.
+func (s *Service) whyNot(ctx context.Context, code warranty.Hash, err error) error {
+	if !errors.Is(err, warranty.ErrNotFound) {
+		return err
+	}
+	state, business, err := s.Store.CodeState(ctx, code, s.now())
+	if err != nil {
+		return err
+	}
+	return refuseCode(state, contactOf(business))
+}
+
+// contactOf returns whom someone with a code can ask about it: the domain of a verified organization, because anyone can
+// use any name, or the name of another one in quotation marks.
+func contactOf(business *warranty.Party) string {
+	switch {
+	case business == nil:
+		return "the person who gave you the code"
+	case business.Domain != nil:
+		return *business.Domain
+	case business.MixedScript:
+		return "the shop"
+	}
+	return `"` + business.Name + `"`
+}
+
+// refuseCode says why a code takes nothing, and whom to ask.
+func refuseCode(state store.CodeState, contact string) error {
+	var c warranty.Checks
+	switch state {
+	case store.CodeTaken:
+		c.Add("code", string(state), "This warranty is already registered. If that wasn't you, contact "+contact+".")
+	case store.CodeExpired:
+		c.Add("code", string(state), "This code has expired. Ask "+contact+" for a new one.")
+	case store.CodeNotValid:
+		c.Add("code", string(state), "This warranty is not valid. Ask "+contact+".")
+	case store.CodeWithdrawn:
+		c.Add("code", string(state), "This warranty was withdrawn. Ask "+contact+".")
+	default:
+		c.Add("code", "invalid_code", "We don't know this code. Check it against your slip or email.")
+	}
+	return c.Err()
+}
+
+// PreviewHandover shows what a code takes to someone who has the code.
+func (s *Service) PreviewHandover(
+	ctx context.Context, p warranty.Principal, in warranty.PreviewHandover,
+) (warranty.HandoverPreview, error) {
+	if err := in.Check(); err != nil {
+		return warranty.HandoverPreview{}, err
+	}
+	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+		return warranty.HandoverPreview{}, err
+	}
+	code := warranty.HashCode(in.Code)
+	h, err := s.Store.OfferCode(ctx, code, s.now())
+	if err != nil {
+		return warranty.HandoverPreview{}, s.whyNot(ctx, code, err)
+	}
+	return h.Preview, nil
+}
+
+// Take makes the principal's account the owner of a warranty with the code of a hand-over or a transfer.
+func (s *Service) Take(
+	ctx context.Context, p warranty.Principal, in warranty.TakeHandover,
+) (warranty.Warranty, error) {
+	var w warranty.Warranty
+	if err := in.Check(); err != nil {
+		return w, err
+	}
+	if !p.User.EmailVerified {
+		return w, warranty.Refuse(warranty.EmailNotVerified, "Verify your email address first.")
+	}
+	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+		return w, err
+	}
+	now, code := s.now(), warranty.HashCode(in.Code)
+	seen, err := s.Store.OfferCode(ctx, code, now)
+	if err != nil {
+		return w, s.whyNot(ctx, code, err)
+	}
+	if seen.Email != nil {
+		own, err := s.isOwnAddress(ctx, p, *seen.Email)
+		if err != nil {
+			return w, err
+		}
+		if !own {
+			return w, warranty.Refuse(warranty.RoleNotAllowed,
+				"This warranty was offered to another address. Sign in with the address that got the email.")
+		}
+	}
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err = s.take(tx, code, p, now)
+		return err
+	})
+	s.wakeMail()
+	s.show(&w)
+	return w, s.whyNot(ctx, code, err)
+}
+
+// take uses up a code and makes the principal's account the owner of its warranty. A former owner is told.
+func (s *Service) take(
+	tx *store.Tx, code warranty.Hash, p warranty.Principal, now time.Time,
+) (w warranty.Warranty, err error) {
+	taking, err := tx.UseOfferCode(code, now)
+	if err != nil {
+		return w, err
+	}
+	if taking.Giver == p.Account.ID {
+		return w, warranty.Refuse(warranty.RoleNotAllowed, "Your account already owns this warranty.")
+	}
+	if err := tx.Take(taking, p.Account.ID, now); err != nil {
+		return w, err
+	}
+	action := warranty.HandoverWasTaken
+	if taking.Transfer {
+		action = warranty.TransferAccepted
+	}
+	if err := tx.InsertEvent(taking.Warranty.ID, s.event(p, action, taking.Warranty.ID, now)); err != nil {
+		return w, err
+	}
+	w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: taking.Warranty.ID})
+	if err != nil || !taking.Transfer {
+		return w, err
+	}
+	return w, s.tellGiver(tx, taking.Giver, w)
+}
+
+// EmailHandover emails a code to someone who has a printed one. It verifies the address, signs in and takes
+// the warranty. The printed code keeps working until one of them is used. The response does not reveal whether
+// the address has an account.
+func (s *Service) EmailHandover(
+	ctx context.Context, p warranty.Principal, in warranty.EmailHandover,
+) (warranty.None, error) {
+	if err := in.Check(); err != nil {
+		return warranty.None{}, err
+	}
+	if err := s.throttleCode(ctx, p, store.ForVerification, in.Email); err != nil {
+		return warranty.None{}, err
+	}
+	now, hash := s.now(), warranty.HashCode(in.Code)
+	if err := s.Throttle(ctx, PrintedCodeMails, hex.EncodeToString(hash[:])); err != nil {
+		return warranty.None{}, err
+	}
+	h, err := s.Store.OfferCode(ctx, hash, now)
+	if err == nil && h.Email != nil {
+		var c warranty.Checks
+		c.Add("code", "already_mailed", "This code was emailed. It registers you by itself.")
+		err = c.Err()
+	}
+	if err != nil {
+		return warranty.None{}, s.whyNot(ctx, hash, err)
+	}
+	code, err := warranty.NewCode(s.Random)
+	if err != nil {
+		return warranty.None{}, err
+	}
+	expires := now.Add(warranty.SignInCodeLifetime)
+	texts, err := s.textsAt(ctx, in.Email, p)
+	if err != nil {
+		return warranty.None{}, err
+	}
+	message := s.outgoing(texts.HandoverCode(in.Email, code, s.PublicURL))
+	message.Expires, message.Urgent = &expires, true
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		// Whoever prints codes chooses where such emails go, so they count as the giver's.
+		locked, err := tx.LockUsers(h.Giver)
+		if err != nil {
+			return err
+		}
+		if err := tx.InsertOfferCode(h.Asked(warranty.HashCode(code), in.Email, expires)); err != nil {
+			return err
+		}
+		from := &sender{Account: locked[h.Giver], person: h.Giver}
+		if err := s.contact(tx, from, message, h.Warranty.ID, now); isMailLimit(err) {
+			return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
+				Message: "We cannot email another code for this today. Sign in or register first, then enter the code."}
+		} else if err != nil {
+			return err
+		}
+		return nil
+	})
+	s.wakeMail()
+	return warranty.None{}, err
+}
+
+// RegisterHandover takes a warranty for someone who is not signed in: the emailed code proves that the address
+// is theirs. Without an account, they get one. It also signs in to their account, but not after SignInByOffer: an old
+// email must not open an account (ADR 51).
+func (s *Service) RegisterHandover(
+	ctx context.Context, p warranty.Principal, in warranty.RegisterHandover,
+) (warranty.HandoverSession, error) {
+	var out warranty.HandoverSession
+	if err := in.Check(); err != nil {
+		return out, err
+	}
+	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+		return out, err
+	}
+	now, code := s.now(), warranty.HashCode(in.Code)
+	h, err := s.Store.OfferCode(ctx, code, now)
+	if err != nil {
+		return out, s.whyNot(ctx, code, err)
+	}
+	if h.Email == nil {
+		var c warranty.Checks
+		c.Add("code", "address_required", "This code was printed. Request a code by email with it first.")
+		return out, c.Err()
+	}
+	name := in.Name
+	if name == "" {
+		name, _, _ = strings.Cut(*h.Email, "@")
+	}
+	newcomer := warranty.User{ID: s.NewID(), Name: name, Email: *h.Email, EmailVerified: true, CreatedAt: now}
+	session, err := s.newSession(newcomer, p.Door)
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		signsIn := h.SignsInUntil != nil && now.Before(*h.SignsInUntil)
+		user, err := s.lockTaker(tx, p, newcomer, signsIn, now)
+		if err != nil {
+			return err
+		}
+		p.User, p.Account, session.User = user, warranty.OwnAccount(user), user
+		if err := session.start(tx, p); err != nil {
+			return err
+		}
+		if err := s.seeDevice(tx, p, user, now); err != nil {
+			return err
+		}
+		out.Warranty, err = s.take(tx, code, p, now)
+		return err
+	})
+	if s.Store.IsDuplicate(err) {
+		err = ErrHasAccount
+	}
+	s.wakeMail()
+	if err == nil {
+		s.logSignIn(ctx, p, session.User, "code of an offer")
+	}
+	out.Session = session.Session
+	s.show(&out.Warranty)
+	return out, s.whyNot(ctx, code, err)
+}
+
+// ErrHasAccount means that an emailed offer is for an address that has an account.
+var ErrHasAccount = warranty.Refuse(warranty.AlreadyExists,
+	"This address has an account. Sign in, then take the warranty with the same code.")
+
+// lockTaker locks the account of an address that its owner has just verified, or creates it. An account that
+// has the address without having verified it is set aside (ADR 16). Unless signIn is set, an account with the
+// address is an error.
+func (s *Service) lockTaker(
+	tx *store.Tx, p warranty.Principal, newcomer warranty.User, signIn bool, now time.Time,
+) (warranty.User, error) {
+	owner, err := tx.AddressOwner(newcomer.Email)
+	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
+		return newcomer, err
+	}
+	if err == nil {
+		account, err := tx.LockUser(owner)
+		if err != nil {
+			return newcomer, err
+		}
+		switch verified := account.EmailVerified || account.Kind == warranty.OrganizationKind; {
+		case verified && signIn && account.Kind == warranty.PersonKind && !account.Disabled:
+			return account.User, nil
+		case verified || account.Disabled:
+			return newcomer, ErrHasAccount
+		}
+		if _, err := lockWithOrganizations(tx, account.ID); err != nil {
+			return newcomer, err
+		}
+		if err := s.endCredentials(tx, byHolder(account.User, p), account.User, true, now); err != nil {
+			return newcomer, err
+		}
+		if err := tx.SetAside(account.ID, newcomer.ID, now); err != nil {
+			return newcomer, err
+		}
+	}
+	if s.SignupClosed {
+		return newcomer, errSignupClosed
+	}
+	return newcomer, insertUser(tx, p, newcomer, "")
+}
+
+// tellGiver emails the former owner that the warranty has a new owner.
+func (s *Service) tellGiver(tx *store.Tx, from warranty.ID, w warranty.Warranty) error {
+	if s.Silent {
+		return nil
+	}
+	recipients, err := tx.Recipients(from)
+	if err != nil {
+		return err
+	}
+	for _, to := range recipients {
+		m := s.outgoing(mail.In(to.Locale).TransferAccepted(to.Email, to.Name, w, s.PublicURL))
+		if err := tx.InsertMail(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

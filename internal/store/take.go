@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// Taking is what a valid code takes.
+type Taking struct {
+	Warranty     warranty.Warranty
+	Giver        warranty.ID
+	Transfer     bool
+	Email        *string    // the only address that can use the code
+	SignsInUntil *time.Time // until when the code also signs in
+	Preview      warranty.HandoverPreview
+
+	madeBy    warranty.ID
+	documents []string // ids of those that go along
+}
+
+// canBeTaken selects the warranties w that a code can take: those that are neither deleted, void nor cancelled.
+const canBeTaken = `w.deleted_at IS NULL AND w.standing = 1`
+
+// fromCode selects the warranty w of a code $1 that is valid at $2. Its giver g still owns it. i is its issuer.
+const fromCode = ` FROM offer_codes c JOIN warranties w ON w.id = c.warranty_id JOIN users g ON g.id = c.giver_id
+		JOIN users i ON i.id = w.issuer_id
+	WHERE c.code_hash = $1 AND c.expires_at > $2 AND c.used_at IS NULL AND ` + canBeTaken + ` AND g.disabled_at IS NULL
+		AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = c.giver_id AND a.kind = 1 AND a.item_id = w.id
+			AND a.roles & 1 <> 0 AND (c.transfer = 1 OR a.roles & 4 <> 0))`
+
+// OfferCode returns what a code takes, without using it.
+func (s *Store) OfferCode(ctx context.Context, code warranty.Hash, now time.Time) (Taking, error) {
+	return takes(ctx, s.db, code, now)
+}
+
+func takes(ctx context.Context, q engine.Querier, code warranty.Hash, now time.Time) (t Taking, err error) {
+	err = queryRow(ctx, q, `SELECT `+warrantyColumns+`, c.giver_id, c.transfer, c.email, c.signs_in_until, c.documents, c.made_by,
+			c.expires_at, g.kind, g.name, `+domainOf(`g.id`)+`, i.kind, i.name, `+domainOf(`i.id`)+fromCode,
+		func(r *engine.Row) {
+			t.Warranty, t.Giver, t.Transfer = readWarranty(r), r.ID(), r.Int() != 0
+			t.Email, t.SignsInUntil = r.OptionalText(), r.OptionalTime()
+			t.documents, t.madeBy = strings.Fields(r.Text()), r.ID()
+			t.Warranty.Show(warranty.DateOf(now))
+			t.Preview = warranty.HandoverPreview{
+				ReferenceNumber: t.Warranty.ReferenceNumber,
+				ProductName:     t.Warranty.ProductName,
+				Status:          t.Warranty.Status,
+				StartDate:       t.Warranty.StartDate,
+				EndDate:         t.Warranty.EndDate,
+				Transfer:        t.Transfer,
+				Documents:       []string{},
+				Email:           t.Email,
+				ExpiresAt:       r.Time(),
+			}
+			t.Preview.Business = enum[warranty.AccountKind](r) == warranty.OrganizationKind
+			t.Preview.From = *warranty.NewParty(r.Text(), r.OptionalText())
+			issuer := enum[warranty.AccountKind](r)
+			if by := warranty.NewParty(r.Text(), r.OptionalText()); issuer == warranty.OrganizationKind {
+				t.Preview.Issuer = by
+			}
+		}, code, now)
+	if err != nil || len(t.documents) == 0 {
+		return t, err
+	}
+	t.Preview.Documents, err = documentsAlong(ctx, q, t)
+	return t, err
+}
+
+// documentsAlong returns the names of the documents that the giver chose to go along and still has.
+func documentsAlong(ctx context.Context, q engine.Querier, t Taking) (names []string, err error) {
+	err = q.Query(ctx, ownDocuments, func(r *engine.Row) error {
+		if d := readDocument(r); slices.Contains(t.documents, d.ID.String()) {
+			names = append(names, d.FileName)
+		}
+		return nil
+	}, t.Giver, t.Warranty.ID)
+	return names, err
+}
+
+// CodeState says why a code takes nothing. The empty state is that of an unknown code.
+type CodeState string
+
+// The states of codes that take nothing.
+const (
+	CodeTaken     CodeState = "taken"
+	CodeExpired   CodeState = "expired"
+	CodeNotValid  CodeState = "not_valid" // the warranty is void or cancelled
+	CodeWithdrawn CodeState = "withdrawn" // the warranty was deleted, or its owner removed it from their account
+)
+
+// readCodeState reads when a code was used and when it expires, when its warranty was deleted, and the standing of
+// the warranty.
+func readCodeState(r *engine.Row, now time.Time) CodeState {
+	used, expires, deleted := r.Set(), r.Time(), r.Set()
+	switch standing := enum[warranty.Status](r); {
+	case used:
+		return CodeTaken
+	case deleted:
+		return CodeWithdrawn
+	case standing != warranty.Active:
+		return CodeNotValid
+	case !expires.After(now):
+		return CodeExpired
+	}
+	return ""
+}
+
+// CodeState says why a code takes nothing. business is the organization that offered the warranty; nil for a person.
+func (s *Store) CodeState(
+	ctx context.Context, code warranty.Hash, now time.Time,
+) (state CodeState, business *warranty.Party, err error) {
+	err = s.db.Query(ctx, `SELECT c.used_at, c.expires_at, COALESCE(w.deleted_at, (SELECT x.deleted_at FROM trash x
+				WHERE x.warranty_id = w.id AND x.account_id = c.giver_id)), w.standing, g.kind, g.name, `+domainOf(`g.id`)+`
+			FROM offer_codes c JOIN warranties w ON w.id = c.warranty_id JOIN users g ON g.id = c.giver_id
+			WHERE c.code_hash = $1`,
+		func(r *engine.Row) error {
+			state = readCodeState(r, now)
+			kind := enum[warranty.AccountKind](r)
+			if party := warranty.NewParty(r.Text(), r.OptionalText()); kind == warranty.OrganizationKind {
+				business = party
+			}
+			return nil
+		}, code)
+	return state, business, err
+}
+
+// UseOfferCode uses up a code and returns what it takes. The warranty is locked until the transaction ends, and its other
+// codes no longer work. They stay until they expire, to tell that the warranty was taken.
+func (t *Tx) UseOfferCode(code warranty.Hash, now time.Time) (Taking, error) {
+	// Lock the warranty before its codes, like every other transaction.
+	if err := t.exactlyOne(`SELECT 1`+fromCode+` /*pg: FOR UPDATE OF w */`, code, now); err != nil {
+		return Taking{}, err
+	}
+	// Another transaction may have used the code while this one waited for the lock.
+	taking, err := takes(t.ctx, t.tx, code, now)
+	if err != nil {
+		return taking, err
+	}
+	used, err := t.exec(`UPDATE offer_codes SET used_at = $2 WHERE code_hash = $1 AND used_at IS NULL`, code, now)
+	if err == nil && used != 1 {
+		err = warranty.ErrNotFound
+	}
+	if err != nil {
+		return taking, err
+	}
+	return taking, t.later(`UPDATE offer_codes SET used_at = $2 WHERE warranty_id = $1 AND used_at IS NULL`,
+		taking.Warranty.ID, now)
+}
+
+// Take gives a locked warranty, whose code was used, to a new owner. Who recorded a warranty for themselves and
+// transfers it keeps nothing; the issuer of an issued one stays.
+func (t *Tx) Take(taking Taking, owner warranty.ID, now time.Time) error {
+	id := taking.Warranty.ID
+	if taking.Transfer {
+		_, roles, err := t.ownerOf(id)
+		if err != nil {
+			return err
+		}
+		if err := t.keepDocuments(id, taking.Giver, taking.documents); err != nil {
+			return err
+		}
+		if roles.SelfRecorded() {
+			return t.passOn(id, taking.Giver, owner)
+		}
+		return t.MoveOwner(id, taking.Giver, owner)
+	}
+	if err := t.exactlyOne(`UPDATE warranties SET taken_at = $2, offer_expires_at = NULL, version = version + 1,
+			updated_at = $2 WHERE id = $1`, id, now); err != nil {
+		return err
+	}
+	if taking.Email != nil {
+		if err := t.later(`UPDATE offer_mails SET taken_at = $3 WHERE warranty_id = $1 AND email = $2`,
+			id, *taking.Email, now); err != nil {
+			return err
+		}
+	}
+	if err := t.changed(id); err != nil {
+		return err
+	}
+	return t.MoveOwner(id, taking.Giver, owner)
+}
+
+// Asked returns the code of an email that someone with the code of the offer asked for, which signs in.
+func (t Taking) Asked(code warranty.Hash, email string, expires time.Time) OfferCode {
+	return OfferCode{
+		Hash: code, Warranty: t.Warranty.ID, Giver: t.Giver, By: t.madeBy, Transfer: t.Transfer, Email: &email,
+		SignsInUntil: &expires, Documents: t.documents, Expires: expires,
+	}
+}
