@@ -103,8 +103,11 @@ func sample(s *api.Spec) any {
 			panic("add a value to sample in api/helpers_test.go for " + s.Name + " " + p.Name)
 		}
 	}
-	if product, ok := in.(*warranty.CreateProduct); ok {
-		product.LengthMonths = new(24) // or lifetime
+	switch in := in.(type) {
+	case *warranty.CreateProduct:
+		in.LengthMonths = new(24) // or lifetime
+	case *warranty.IssueWarranty:
+		in.ProductID, in.CustomerEmail = &someID, "kim@people.example" // or a name and dates, and print
 	}
 	return in
 }
@@ -121,13 +124,15 @@ func roomy(s *api.Spec) any {
 		in.Status, in.Price, in.Currency = new(warranty.Void), new("1"), new("EUR")
 	case *warranty.CreateWarranty:
 		in.Price, in.Currency = "1", "EUR"
+	case *warranty.IssueWarranty:
+		in.Price, in.Currency = "1", "EUR"
 	}
 	return in
 }
 
 // manyLines lists the parameters that allow line breaks.
 var manyLines = []string{
-	"warranties.create description",
+	"warranties.create description", "warranties.issue description",
 	"warranties.update status_reason",
 	"warranties.correct description", "warranties.correct reason",
 	"claims.file description",

@@ -177,10 +177,17 @@ func TestRequiredIsRequired(t *testing.T) {
 				in := sample(s)
 				field(in, p).SetZero()
 				_, err := decodeArguments(s, arguments(s, in))
-				if p.Required || s.Name == api.CreateProduct.Name && p.Name == "length_months" { // or lifetime
+				switch s.Name + " " + p.Name {
+				case "warranties.issue product_id":
+					expect(t, err, warranty.ValidationFailed, "product_name required", "start_date required", "end_date required")
+				case "products.create length_months", "warranties.issue customer_email": // or lifetime, or print
 					expect(t, err, warranty.ValidationFailed, p.Name+" required")
-				} else {
-					expect(t, err, "")
+				default:
+					if p.Required {
+						expect(t, err, warranty.ValidationFailed, p.Name+" required")
+					} else {
+						expect(t, err, "")
+					}
 				}
 			})
 		}

@@ -52,6 +52,24 @@ var (
 		Location: "/warranties/{id}",
 		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
 	})
+	IssueWarranty = define[warranty.IssueWarranty, warranty.IssuedWarranty](Spec{
+		Name:   "warranties.issue",
+		Method: http.MethodPost,
+		Base:   V1,
+		Path:   "/warranties/issue",
+		Auth:   Credential,
+		Scope:  warranty.WarrantiesWrite,
+		Tool:   "issue_warranty",
+		Emails: true,
+		Summary: "Issue a warranty of your organization to a customer: create it and offer it, by email or with a code to " +
+			"print. product_id gives the fields that you leave out.",
+		ToolDoc: "Issue a warranty of the user's organization: create it and offer it to the customer. With customer_email " +
+			"it emails a stranger: ask first. With print the result has a one-time code and the take_url for a QR code. " +
+			"For the user's own purchases use create_warranty.",
+		Status:   http.StatusCreated,
+		Location: "/warranties/{id}",
+		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
+	})
 	GetWarranty = define[warranty.GetWarranty, warranty.Warranty](Spec{
 		Name:    "warranties.get",
 		Method:  http.MethodGet,
@@ -209,6 +227,7 @@ var warrantyOperations = []*Spec{
 	ListWarranties.Spec,
 	SummarizeWarranties.Spec,
 	CreateWarranty.Spec,
+	IssueWarranty.Spec,
 	CreateBatch.Spec,
 	GetWarranty.Spec,
 	UpdateWarranty.Spec,

@@ -31,7 +31,15 @@ func (c *Client) GetWarranty(ctx context.Context, in warranty.GetWarranty) (warr
 // CreateWarranty creates a warranty. If in has no idempotency key, a random one is
 // added, so that a retry after a lost response does not create a second record.
 func (c *Client) CreateWarranty(ctx context.Context, in warranty.CreateWarranty) (warranty.Warranty, error) {
-	return Call(ctx, c, api.CreateWarranty, *withKey(in))
+	in.IdempotencyKey = keyOf(in.IdempotencyKey)
+	return Call(ctx, c, api.CreateWarranty, in)
+}
+
+// IssueWarranty creates a warranty and offers it to a customer. If in has no idempotency key, a random one is
+// added, so that a retry after a lost response does not issue a second warranty.
+func (c *Client) IssueWarranty(ctx context.Context, in warranty.IssueWarranty) (warranty.IssuedWarranty, error) {
+	in.IdempotencyKey = keyOf(in.IdempotencyKey)
+	return Call(ctx, c, api.IssueWarranty, in)
 }
 
 // CreateBatch creates up to 500 warranties, or updates those with a known external ID.
@@ -346,8 +354,11 @@ func (c *Client) Operations() []api.Bound {
 			continue
 		}
 		list = append(list, api.Relay(op, func(ctx context.Context, in any) (api.Relayed, error) {
-			if create, ok := in.(*warranty.CreateWarranty); ok {
-				in = withKey(*create)
+			switch in := in.(type) {
+			case *warranty.CreateWarranty:
+				in.IdempotencyKey = keyOf(in.IdempotencyKey)
+			case *warranty.IssueWarranty:
+				in.IdempotencyKey = keyOf(in.IdempotencyKey)
 			}
 			out, response, err := c.Do(ctx, op, in)
 			relayed := api.Relayed{Value: reflect.ValueOf(out).Elem().Interface(), Body: response.Body}
@@ -360,11 +371,10 @@ func (c *Client) Operations() []api.Bound {
 	return list
 }
 
-// withKey adds an idempotency key if there is none.
-func withKey(in warranty.CreateWarranty) *warranty.CreateWarranty {
-	if in.IdempotencyKey == nil {
-		key := NewKey()
-		in.IdempotencyKey = &key
+// keyOf returns an idempotency key, or a random one if there is none.
+func keyOf(key *string) *string {
+	if key == nil {
+		key = new(NewKey())
 	}
-	return &in
+	return key
 }

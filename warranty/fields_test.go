@@ -68,3 +68,25 @@ func TestEveryFieldIsUpdatedByABatch(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFieldIsIssued sets each field of a warranty to create in an input that issues it: it is checked, kept, and
+// taken over, and the input has the same limits.
+func TestEveryFieldIsIssued(t *testing.T) {
+	kind, issue := reflect.TypeFor[warranty.CreateWarranty](), reflect.TypeFor[warranty.IssueWarranty]()
+	for i := range kind.NumField() {
+		field := kind.Field(i)
+		issued, ok := issue.FieldByName(field.Name)
+		if !ok || issued.Type != field.Type || issued.Tag.Get("json") != field.Tag.Get("json") ||
+			issued.Tag.Get("max") != field.Tag.Get("max") || issued.Tag.Get("format") != field.Tag.Get("format") {
+			t.Errorf("%s is not the same in both inputs", field.Name)
+			continue
+		}
+		in := warranty.IssueWarranty{ProductID: new(warranty.ID)}
+		filled(t, reflect.ValueOf(&in).Elem().FieldByIndex(issued.Index), 1)
+		_ = in.Check() // sets the fields; what is filled in may be wrong
+		want := reflect.ValueOf(in).FieldByIndex(issued.Index)
+		if got := reflect.ValueOf(in.From(nil, 0)).Field(i); want.IsZero() || !reflect.DeepEqual(got.Interface(), want.Interface()) {
+			t.Errorf("%s becomes %v, want %v", field.Name, got, want)
+		}
+	}
+}

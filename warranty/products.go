@@ -42,7 +42,7 @@ func (p Product) EndDate(start Date) Date {
 	if p.Lifetime || p.LengthMonths == nil {
 		return Lifetime
 	}
-	return start.LastDay(*p.LengthMonths, 0)
+	return min(start.LastDay(*p.LengthMonths, 0), Lifetime)
 }
 
 // Matches reports whether every word of q is in the name, brand, model or GTIN of the product, ignoring case.

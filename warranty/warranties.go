@@ -370,6 +370,12 @@ func (in *CreateWarranty) Check() error {
 	var c Checks
 	in.ProductName = c.text("product_name", in.ProductName, 1, MaxProductName)
 	checkDates(&c, in.StartDate, in.EndDate)
+	in.checkOptional(&c)
+	return c.Err()
+}
+
+// checkOptional trims and validates the fields that are not required.
+func (in *CreateWarranty) checkOptional(c *Checks) {
 	in.Description = c.lines("description", in.Description, 0, MaxDescription)
 	in.SerialNumber = c.text("serial_number", in.SerialNumber, 0, MaxSerialNumber)
 	in.ExternalID = c.text("external_id", in.ExternalID, 0, MaxExternalID)
@@ -384,7 +390,6 @@ func (in *CreateWarranty) Check() error {
 	in.CustomerEmail = c.email("customer_email", in.CustomerEmail, false)
 	in.CustomerName = c.text("customer_name", in.CustomerName, 0, MaxCustomerName)
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
-	return c.Err()
 }
 
 const endBeforeStart = "Must be on or after the start date."

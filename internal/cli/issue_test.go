@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,61 +12,74 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestIssueAProduct: --product fills the fields that no other flag gives. An integration token cannot read
-// products, and a name that no product has is not guessed.
+// TestIssueAProduct: --product is sent as an ID, which the service fills the fields from. An integration token cannot
+// read the names of products, and a name that no product has is not guessed. Without an address, a code is printed.
 func TestIssueAProduct(t *testing.T) {
 	session, err := warranty.NewSecret(warranty.SessionSecret, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var created map[string]any
+	var sent map[string]any
 	var paths []string
 	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.Method+" "+r.URL.Path)
-		product := `{"id":"` + id + `","name":"Tessel hob T64","brand":"Tessel","gtin":"2000000064116","length_months":24,"terms":"Parts."}`
-		switch {
-		case r.URL.Path == "/api/products":
-			answers(200, `{"data":[`+strings.Replace(product, "T64", "T65", 1)+`,`+product+`],"pagination":{"page":1,"limit":100,"total":2,"total_pages":1}}`).ServeHTTP(w, r)
-		case strings.HasPrefix(r.URL.Path, "/api/products/"):
-			answers(200, `{"data":`+product+`}`).ServeHTTP(w, r)
-		case strings.HasSuffix(r.URL.Path, "/handover"):
-			answers(201, `{"data":{"warranty_id":"`+id+`","code":"7K2M","take_url":"http://x/take#7K2M","expires_at":"2028-11-15T00:00:00Z"}}`).ServeHTTP(w, r)
-		default:
-			body, _ := io.ReadAll(r.Body)
-			created = nil
-			if err := json.Unmarshal(body, &created); err != nil {
-				t.Errorf("%s: %v", body, err)
-			}
-			answers(201, `{"data":`+record(`"Tessel hob T64"`)+`}`).ServeHTTP(w, r)
+		if r.URL.Path == "/api/products" {
+			product := `{"id":"` + id + `","name":"Tessel hob T64","length_months":24}`
+			answers(200, `{"data":[`+strings.Replace(product, "T64", "T65", 1)+`,`+product+
+				`],"pagination":{"page":1,"limit":100,"total":2,"total_pages":1}}`).ServeHTTP(w, r)
+			return
 		}
+		body, _ := io.ReadAll(r.Body)
+		sent = nil
+		if err := json.Unmarshal(body, &sent); err != nil || r.Header.Get("Idempotency-Key") == "" {
+			t.Errorf("%s %s: %v", r.URL.Path, body, err)
+		}
+		answers(201, `{"data":{"warranty":`+record(`"Tessel hob T64"`)+`,"code":"7K2M","take_url":"http://x/take#7K2M",`+
+			`"expires_at":"2028-11-15T00:00:00Z","note":null}}`).ServeHTTP(w, r)
 	}))
+	issue := func(want map[string]any, args ...string) {
+		t.Helper()
+		d.want(0, append([]string{"warranties", "issue"}, args...)...)
+		if !maps.Equal(sent, want) || paths[len(paths)-1] != "POST /api/v1/warranties/issue" {
+			t.Errorf("%q sends %v to %s, want %v", args, sent, paths[len(paths)-1], want)
+		}
+	}
 	d.want(2, "warranties", "issue", "--product", "Tessel hob T64")
 	if !strings.Contains(d.stderr, "Integration tokens cannot read products") || len(paths) != 0 {
 		t.Errorf("with a token: %s %q", d.stderr, paths)
 	}
-	d.env["SVC_API_KEY"] = session
-	for _, named := range []string{"tessel HOB t64", id} {
-		d.want(0, "warranties", "issue", "--product", named, "--serial-number", "T64-1", "--start-date", "2026-03-01", "--brand", "Other")
-		want := map[string]any{"product_name": "Tessel hob T64", "brand": "Other", "gtin": "2000000064116", "description": "Parts.",
-			"serial_number": "T64-1", "start_date": "2026-03-01", "end_date": "2028-02-29"}
-		for name, value := range want {
-			if created[name] != value {
-				t.Errorf("--product %s: %s is %v, want %v", named, name, created[name], value)
-			}
-		}
-		if len(created) != len(want) {
-			t.Errorf("--product %s sends %v", named, created)
+	byID := map[string]any{"product_id": id, "print": true}
+	issue(byID, "--product", id)
+	issue(byID, "--product-id", id)
+	issue(map[string]any{"product_id": id, "customer_email": "kim@people.example", "brand": "Other"},
+		"--product-id", id, "--customer-email", "kim@people.example", "--brand", "Other")
+	issue(map[string]any{"product_name": "Kettle", "start_date": "2026-03-01", "end_date": "2028-02-29", "print": true},
+		"--product-name", "Kettle", "--start-date", "2026-03-01", "--end-date", "2028-02-29")
+	d.want(0, "warranties", "issue", "--product", id, "-o", "table")
+	for _, text := range []string{"Tessel hob T64", "7K2M", "take url"} {
+		if !strings.Contains(d.stdout, text) {
+			t.Errorf("%q is not in %s", text, d.stdout)
 		}
 	}
+	d.env["SVC_API_KEY"] = session
+	issue(byID, "--product", "tessel HOB t64")
 	paths = nil
 	d.want(2, "warranties", "issue", "--product", "Tessel")
 	d.want(2, "warranties", "issue", "--product", " ")
+	d.want(2, "warranties", "issue", "--product", id, "--product-id", id)
 	if strings.Contains(strings.Join(paths, " "), "warranties") {
 		t.Errorf("sent %q", paths)
 	}
-	created = nil
-	d.want(0, "warranties", "issue", "--product", "Tessel hob T64")
-	if created["start_date"] != "2026-11-15" || created["end_date"] != "2028-11-14" {
-		t.Errorf("today is not the start: %v", created)
+}
+
+// TestIssueNotEmailed: svc says if the offer was not emailed.
+func TestIssueNotEmailed(t *testing.T) {
+	issued := strings.TrimSuffix(record(`"Kettle"`), "}") +
+		`,"handover":{"status":"none","not_emailed":"The offer was not emailed."}}`
+	d := newHarness(t, answers(201,
+		`{"data":{"warranty":`+issued+`,"code":null,"take_url":null,"expires_at":null,"note":null}}`))
+	d.want(0, "warranties", "issue", "--product", id, "--customer-email", "kim@people.example")
+	if !strings.Contains(d.stderr, "The offer was not emailed.") || !strings.Contains(d.stdout, `"code":null`) {
+		t.Errorf("%s%s", d.stdout, d.stderr)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // addOperations adds a command for each operation of the table that has one.
 func (r *run) addOperations(groups map[string]*cobra.Command) {
 	for _, op := range api.Operations() {
-		if !op.HasCommand() {
+		if !op.HasCommand() || op.Name == api.IssueWarranty.Name { // has issueCommand
 			continue
 		}
 		noun, verb, _ := strings.Cut(op.Name, ".")
@@ -149,6 +149,11 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 	}
 	if created, ok := out.(interface{ Replayed() bool }); ok && created.Replayed() {
 		r.note("This idempotency key was already used. Showing the existing record.")
+	}
+	if issued, ok := out.(*warranty.IssuedWarranty); ok {
+		if h := issued.Warranty.Handover; h != nil && h.NotEmailed != nil {
+			r.note("%s", *h.NotEmailed)
+		}
 	}
 	return r.show(cmd.Context(), op, out, response, api.Selected(in))
 }

@@ -59,9 +59,10 @@ func (r *run) tableOf(op *api.Spec, out any) string {
 	case *warranty.Page[warranty.Document]:
 		return r.table(documentColumns(v.Data))
 	case *warranty.Warranty:
-		c := coverage{v.StartDate, v.EndDate, v.Status, v.DaysRemaining}
-		pairs := append(pairsOf(*v, "product_name", "days_remaining", "status"), pair{"etag", v.ETag()})
-		return r.recordText(v.ProductName, c, pairs)
+		return r.warrantyText(v)
+	case *warranty.IssuedWarranty:
+		offer := slices.DeleteFunc(pairsOf(*v), func(p pair) bool { return strings.HasPrefix(p.name, "warranty ") })
+		return r.warrantyText(&v.Warranty, offer...)
 	case *warranty.Verification:
 		return r.verdict(v)
 	case *warranty.Summary:
@@ -243,6 +244,13 @@ func pairsOf(record any, omit ...string) []pair {
 		}
 	}
 	return pairs
+}
+
+// warrantyText formats a warranty, with more fields at its end.
+func (r *run) warrantyText(w *warranty.Warranty, more ...pair) string {
+	c := coverage{w.StartDate, w.EndDate, w.Status, w.DaysRemaining}
+	pairs := append(pairsOf(*w, "product_name", "days_remaining", "status"), pair{"etag", w.ETag()})
+	return r.recordText(w.ProductName, c, append(pairs, more...))
 }
 
 // recordText formats a record with its name and coverage bar.

@@ -95,6 +95,12 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			TakeURL:    warranty.Optional(publicURL + "/take#" + sampleCode),
 			ExpiresAt:  sampleNow.Add(warranty.PrintedHandoverLifetime),
 		},
+		warranty.IssuedWarranty{
+			Warranty:  w,
+			Code:      warranty.Optional(sampleCode),
+			TakeURL:   warranty.Optional(publicURL + "/take#" + sampleCode),
+			ExpiresAt: new(sampleNow.Add(warranty.PrintedHandoverLifetime)),
+		},
 		warranty.HandoverPreview{
 			ReferenceNumber: w.ReferenceNumber,
 			ProductName:     w.ProductName,
@@ -425,6 +431,13 @@ func sampleInputs() map[reflect.Type]any {
 			Category:     *w.Category,
 			SellerName:   *w.SellerName,
 			SellerEmail:  *w.SellerEmail,
+		},
+		&warranty.IssueWarranty{
+			ProductID:    &product.ID,
+			SerialNumber: "T64-0311-Q8AX",
+			ExternalID:   "order-4711-2",
+			CustomerName: "Kim Larsen",
+			Print:        new(true),
 		},
 		&warranty.LookupWarranties{Items: []warranty.LookupItem{
 			{ExternalID: *w.ExternalID},

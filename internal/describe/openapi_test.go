@@ -361,6 +361,14 @@ func TestNullIsTakenWhereTheSchemaHasIt(t *testing.T) {
 			if s == api.CreateProduct.Spec && p.Name == "length_months" {
 				body = `{"length_months":null,"lifetime":true}` // one of them is required
 			}
+			if s == api.IssueWarranty.Spec { // as are product_id or name and dates, and print or an address
+				others := map[string]any{"product_id": "00000000-0000-7000-8000-000000000001", "print": true, p.Name: nil}
+				sent, err := json.Marshal(others)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body = string(sent)
+			}
 			in, err := s.Decode(api.Parts{Path: func(string) string { return "00000000-0000-7000-8000-000000000001" },
 				Body: []byte(body)})
 			if checks, ok := in.(interface{ Check() error }); ok && err == nil {

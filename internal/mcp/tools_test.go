@@ -38,6 +38,7 @@ var hints = map[string][4]bool{
 	"list_documents":       {true, false, true, false},
 	"get_document":         {true, false, true, false},
 	"create_warranty":      {false, false, false, true},
+	"issue_warranty":       {false, false, false, true},
 	"update_warranty":      {false, true, true, false},
 	"delete_warranty":      {false, true, true, false},
 	"hand_over_warranty":   {false, true, false, true},
@@ -224,7 +225,7 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 				continue
 			}
 			values, who := stage.Set(e.Spec), a
-			if slices.Contains([]string{api.OfferHandover.Tool, api.CancelHandover.Tool}, e.Spec.Tool) {
+			if slices.Contains([]string{api.IssueWarranty.Tool, api.OfferHandover.Tool, api.CancelHandover.Tool}, e.Spec.Tool) {
 				who.secret = values["SVC_API_KEY"] // of an organization
 			}
 			who.fits(schemas, e.Spec.Tool, json.RawMessage(e.Arguments(values)))
@@ -358,6 +359,40 @@ func TestCreateToolTakesAKey(t *testing.T) {
 		if again.Data.ID == first.Data.ID {
 			t.Error("without a key, a second call did not create a second record")
 		}
+	})
+}
+
+// TestIssueTool issues a warranty of a shop once: a repetition has no code and says why.
+func TestIssueTool(t *testing.T) {
+	each(t, func(t *testing.T, w *servertest.World) {
+		halden, kim := shopOf(w, "Halden Electronics"), w.Verified("Kim")
+		var product struct{ ID string }
+		w.Must(201, servertest.Request{Method: "POST", Path: "/api/products", Secret: halden.member.Session,
+			Header: halden.headers, Body: fields{"name": "Hob T64", "length_months": 24}}).Into(t, &product)
+		type issued struct {
+			Data struct {
+				Warranty   warranty.Warranty
+				Code, Note string
+			}
+			ETag string
+		}
+		var first, again issued
+		sale := fields{"product_id": product.ID, "print": true, "serial_number": "T64-1", "idempotency_key": "one",
+			"customer_email": nil}
+		halden.must("issue_warranty", sale, &first)
+		halden.must("issue_warranty", sale, &again)
+		equal(t, "the record of the repetition", again.Data.Warranty.ID, first.Data.Warranty.ID)
+		equal(t, "product", first.Data.Warranty.ProductName, "Hob T64")
+		if first.Data.Code == "" || again.Data.Code != "" || first.Data.Note != "" ||
+			again.Data.Note != warranty.CodeShownOnce || first.ETag != `"1"` {
+			t.Errorf("issued %+v, then %+v", first, again)
+		}
+		w.Must(200, servertest.Request{Method: "POST", Path: "/api/handovers/take", Secret: kim.Session,
+			Body: fields{"code": first.Data.Code}})
+		sale["customer_email"] = "kim@people.example"
+		equal(t, "both", halden.refused("issue_warranty", sale).Code, warranty.ValidationFailed)
+		delete(sale, "customer_email")
+		equal(t, "a person", agentOf(w, kim).refused("issue_warranty", sale).Code, warranty.RoleNotAllowed)
 	})
 }
 

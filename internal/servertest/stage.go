@@ -190,6 +190,9 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 		}
 	case op.Name == api.RestoreWarranty.Name || op.Name == api.ListTrash.Name:
 		s.send(http.StatusNoContent, who.Session, pathOf(api.DeleteWarranty.Spec, id), nil, nil)
+	case op.Name == api.IssueWarranty.Name:
+		s.product(who, values)
+		s.till(who, values)
 	case strings.HasPrefix(op.Name, "handovers."), op.Name == api.OfferHandover.Name, op.Name == api.CancelHandover.Name:
 		s.handover(op, who, values)
 	case op.Name == api.CancelTransfer.Name || op.Name == api.AcceptTransfer.Name:
@@ -207,13 +210,12 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 // handover issues a warranty for an organization and offers it.
 func (s *Stage) handover(op *api.Spec, who Person, values map[string]string) {
 	customer, mailed := s.register(true), map[string]any{}
-	var shop, token struct{ ID, Secret string }
+	var shop struct{ ID string }
 	s.send(http.StatusCreated, who.Session, api.CreateOrganization.Spec, map[string]any{"name": "Halden Electronics"}, &shop)
+	values["ORGANIZATION_ID"] = shop.ID
+	s.till(who, values)
 	s.account = shop.ID
 	defer func() { s.account = "" }()
-	s.send(http.StatusCreated, who.Session, api.CreateToken.Spec,
-		map[string]any{"name": "Till", "scopes": []string{"warranties:read", "warranties:write"}}, &token)
-	values["SVC_API_KEY"] = token.Secret
 	w := s.warranty(who)
 	values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
 	newcomer := strings.ToLower(s.unique("newcomer")) + "@people.example"
@@ -228,7 +230,17 @@ func (s *Stage) handover(op *api.Spec, who Person, values map[string]string) {
 	if values["CODE"] = offer.Code; op.Name == api.RegisterHandover.Name {
 		values["CODE"] = s.MailedCode(newcomer)
 	}
-	values["SVC_SESSION"], values["ORGANIZATION_ID"] = customer.Session, shop.ID
+	values["SVC_SESSION"] = customer.Session
+}
+
+// till makes the key of the example one of its organization.
+func (s *Stage) till(who Person, values map[string]string) {
+	var token struct{ Secret string }
+	s.account = values["ORGANIZATION_ID"]
+	defer func() { s.account = "" }()
+	s.send(http.StatusCreated, who.Session, api.CreateToken.Spec,
+		map[string]any{"name": "Till", "scopes": []string{"warranties:read", "warranties:write"}}, &token)
+	values["SVC_API_KEY"] = token.Secret
 }
 
 // uses reports whether the operation's path begins with one of the nouns.

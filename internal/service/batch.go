@@ -192,7 +192,7 @@ type newItem struct {
 
 // newItem prepares an item.
 func (b *batch) newItem(ctx context.Context, it *item) (*newItem, error) {
-	w, o, err := b.prepare(ctx, b.p, it.in)
+	w, o, err := b.prepare(ctx, b.p, it.in, false)
 	if err != nil {
 		return nil, err
 	}

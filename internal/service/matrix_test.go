@@ -142,6 +142,17 @@ var rows = []row{
 			"seller_email": "{seller}",
 		}),
 	}, created),
+	allRoles(row{
+		operation: "warranties.issue",
+		scope:     warranty.WarrantiesWrite,
+		request: send("POST", "/api/v1/warranties/issue", fields{
+			"product_name": "Pan",
+			"start_date":   "2024-01-01",
+			"end_date":     "2025-01-01",
+			"print":        true,
+		}),
+		organization: created,
+	}, roleNotAllowed),
 	involved(row{operation: "warranties.get", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties/{id}")},
 		ok),
 	{

@@ -34,6 +34,9 @@ func (o offer) stored(p warranty.Principal, id warranty.ID) store.OfferCode {
 	return c
 }
 
+// printed reports whether the code is given to the customer on paper. There may be no offer at all.
+func (o offer) printed() bool { return o.code != "" && !o.mailed() }
+
 // newOffer sets the offer of a warranty. Without an email address, it has a code to print.
 func (s *Service) newOffer(
 	ctx context.Context, p warranty.Principal, w *warranty.Warranty, email, customer string, now time.Time,
@@ -157,14 +160,17 @@ func (s *Service) mailTogether(tx *store.Tx, from *sender, list []issuing, now t
 	return nil
 }
 
-// insertIssued adds a warranty and its offer, which mailOffers emailed or not.
+// insertIssued adds a warranty and its offer, which is printed, or which mailOffers emailed or not.
 func (s *Service) insertIssued(tx *store.Tx, p warranty.Principal, i issuing) error {
 	account := p.Account.ID
 	if err := tx.InsertWarranty(*i.Warranty, account); err != nil {
 		return err
 	}
-	if err := s.askSeller(tx, p, *i.Warranty, i.CreatedAt); err != nil || !i.mailed() || i.Offer.OfferedAt == nil {
+	if err := s.askSeller(tx, p, *i.Warranty, i.CreatedAt); err != nil || i.Offer.OfferedAt == nil {
 		return err
+	}
+	if !i.mailed() {
+		return tx.InsertOfferCode(i.stored(p, i.ID))
 	}
 	if _, err := tx.InsertOfferMail(i.ID, account, i.email, i.CreatedAt); err != nil {
 		return err

@@ -18,6 +18,7 @@ func (s *Service) warrantyOperations() []api.Bound {
 		api.Bind(api.ListWarranties, s.ListWarranties),
 		api.Bind(api.SummarizeWarranties, s.SummarizeWarranties),
 		api.Bind(api.CreateWarranty, s.CreateWarranty),
+		api.Bind(api.IssueWarranty, s.IssueWarranty),
 		api.Bind(api.CreateBatch, s.CreateBatch),
 		api.Bind(api.GetWarranty, s.GetWarranty),
 		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
@@ -158,108 +159,6 @@ func (s *Service) setURLs(w *warranty.Warranty) {
 // warrantyPage returns the URL of a warranty's page for signed-in people.
 func (s *Service) warrantyPage(id warranty.ID) string {
 	return s.PublicURL + "/warranties/" + id.String()
-}
-
-// CreateWarranty creates a warranty, or replays the response of an earlier request with
-// the same idempotency key.
-func (s *Service) CreateWarranty(
-	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty,
-) (warranty.Warranty, error) {
-	return s.createWarranty(ctx, p, in, nil)
-}
-
-// createWarranty is CreateWarranty for a row of a job, or for none.
-func (s *Service) createWarranty(
-	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty, row *jobRow,
-) (warranty.Warranty, error) {
-	if err := in.Check(); err != nil {
-		return warranty.Warranty{}, err
-	}
-	w, o, err := s.prepare(ctx, p, in)
-	if err != nil {
-		return w, err
-	}
-	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
-	key := in.IdempotencyKey
-	in.IdempotencyKey = nil
-	made := w
-	earlier, err := once(s, p, api.CreateWarranty.Name, key, in, w, func(replay func(*store.Tx) (bool, error)) error {
-		return s.unique(ctx, p.Account.ID, in.ExternalID, func() error {
-			return s.writeIssuing(ctx, p, o.mailed(), func(tx *store.Tx, from *sender) error {
-				if done, err := replay(tx); err != nil || done {
-					return err
-				}
-				made = w // the transaction may be repeated
-				if err := s.create(tx, p, from, []issuing{{&made, o}}, []warranty.Event{created}); err != nil {
-					return err
-				}
-				if err := row.note(tx, made.ID); err != nil || made.Handover.NotEmailed == nil {
-					return err
-				}
-				return complete(tx, p, api.CreateWarranty.Name, key, made)
-			})
-		})
-	})
-	s.wakeMail()
-	if earlier.Replay {
-		earlier.Version = 1
-		return earlier, err
-	}
-	return made, err
-}
-
-// create adds warranties with their offers and events.
-func (s *Service) create(
-	tx *store.Tx, p warranty.Principal, from *sender, list []issuing, events []warranty.Event,
-) error {
-	if from != nil {
-		if err := s.mailOffers(tx, from, list, list[0].CreatedAt); err != nil {
-			return err
-		}
-	}
-	for i, one := range list {
-		if err := s.insertIssued(tx, p, one); err != nil {
-			return err
-		}
-		if err := tx.InsertEvent(one.ID, events[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// WasCreated reports whether an idempotency key already created a warranty.
-func (s *Service) WasCreated(ctx context.Context, p warranty.Principal, key *string) (bool, error) {
-	if key == nil {
-		return false, nil
-	}
-	return s.Store.HasResponse(ctx, p.Account.ID, api.CreateWarranty.Name, *key, s.now())
-}
-
-// prepare returns the record to create, and the offer to its customer if it has one.
-func (s *Service) prepare(
-	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty,
-) (w warranty.Warranty, o offer, err error) {
-	ownSeller, err := s.isOwnAddress(ctx, p, in.SellerEmail)
-	if err != nil {
-		return w, o, err
-	}
-	if w, err = s.newWarranty(in, ownSeller); err != nil {
-		return w, o, err
-	}
-	if ownSeller {
-		w.Seller = &p.Account.ID
-	}
-	if in.CustomerEmail != "" {
-		if err := checkIssues(p, in.CustomerEmail); err != nil {
-			return w, o, err
-		}
-		if o, err = s.newOffer(ctx, p, &w, in.CustomerEmail, in.CustomerName, w.CreatedAt); err != nil {
-			return w, o, err
-		}
-	}
-	s.show(&w)
-	return w, o, nil
 }
 
 // uniqueTries is how often a write is tried if its external id was taken by a record
