@@ -208,10 +208,10 @@ func (s *Service) create(
 	return nil
 }
 
-// WasCreated reports whether an idempotency key already created a warranty.
-func (s *Service) WasCreated(ctx context.Context, p warranty.Principal, key *string) (bool, error) {
+// WasIssued reports whether an idempotency key already issued a warranty.
+func (s *Service) WasIssued(ctx context.Context, p warranty.Principal, key *string) (bool, error) {
 	if key == nil {
 		return false, nil
 	}
-	return s.Store.HasResponse(ctx, p.Account.ID, api.CreateWarranty.Name, *key, s.now())
+	return s.Store.HasResponse(ctx, p.Account.ID, api.IssueWarranty.Name, *key, s.now())
 }

@@ -158,8 +158,7 @@ func (web *Web) issuedToday(ctx context.Context, who warranty.Principal) ([]warr
 	}), err
 }
 
-// doIssue issues a warranty: it creates it and offers it to the customer, by email or on a slip. A form that
-// is sent twice issues once.
+// doIssue issues a warranty to a customer, by email or on a slip. A form that is sent twice issues once.
 func (web *Web) doIssue(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
@@ -172,7 +171,7 @@ func (web *Web) doIssue(w http.ResponseWriter, r *http.Request, who warranty.Pri
 	in, product, err := web.issueInput(r.Context(), web.reader(r), who, f)
 	if err == nil && !f.Has("again", "true") {
 		var before *warranty.Warranty
-		if before, err = web.issuedBefore(r.Context(), who, in, f.once()); before != nil {
+		if before, err = web.issuedBefore(r.Context(), who, in, product, f.once()); before != nil {
 			f.status = http.StatusConflict
 			return web.showIssue(w, r, who, f, before)
 		}
@@ -218,73 +217,73 @@ func (web *Web) productLength(words view.Reader, chosen string) (p warranty.Prod
 // errProductGone is the error for a product that was deleted after the form was opened.
 var errProductGone = warranty.Refuse(warranty.NotFound, "This product was deleted. Choose another product, or type it.")
 
-// issueInput returns the warranty that a form issues, and its product unless it was typed.
+// issueInput returns what a form issues, and its product unless it was typed. Without an address, a slip is printed.
 func (web *Web) issueInput(
 	ctx context.Context, words view.Reader, who warranty.Principal, f form,
-) (in warranty.CreateWarranty, product *warranty.Product, err error) {
+) (in warranty.IssueWarranty, product *warranty.Product, err error) {
 	if f.resumed {
 		return in, nil, errResumed
 	}
-	values := url.Values{}
-	for _, name := range []string{"serial_number", "customer_email", "customer_name", "start_date", "price", "currency", "external_id"} {
+	values := url.Values{"print": {strconv.FormatBool(strings.TrimSpace(f.Value("customer_email")) == "")}}
+	for _, name := range []string{"serial_number", "customer_email", "customer_name", "price", "currency", "external_id"} {
 		values.Set(name, f.Value(name))
 	}
 	if err := web.readPrice(words, values); err != nil {
 		return in, nil, err
 	}
-	p := warranty.Product{}
+	start, dateErr := warranty.ParseDate(f.Value("start_date"))
 	if f.Value("product") == typedProduct {
+		typed, err := web.productLength(words, f.Value("length"))
+		if err != nil {
+			return in, nil, err
+		}
 		for _, name := range []string{"product_name", "brand", "model", "gtin", "category", "description"} {
 			values.Set(name, f.Value(name))
 		}
-		if p, err = web.productLength(words, f.Value("length")); err != nil {
-			return in, nil, err
-		}
+		values.Set("end_date", typed.EndDate(max(start, 1)).String())
 	} else {
-		if p, err = web.productOf(ctx, who, f.Value("product")); errors.Is(err, warranty.ErrNotFound) {
+		found, err := web.productOf(ctx, who, f.Value("product"))
+		if errors.Is(err, warranty.ErrNotFound) {
 			f.Values.Set("product", typedProduct)
 			return in, nil, &warranty.Error{Code: warranty.ValidationFailed, Message: errProductGone.Error()}
 		} else if err != nil {
 			return in, nil, err
 		}
-		product = &p
-		values.Set("product_name", p.Name)
-		for name, value := range map[string]*string{
-			"brand": p.Brand, "model": p.Model, "gtin": p.GTIN, "category": p.Category, "description": p.Terms,
-		} {
-			values.Set(name, view.Deref(value))
-		}
+		product = &found
+		values.Set("product_id", found.ID.String())
 	}
-	start, err := warranty.ParseDate(f.Value("start_date"))
-	if err != nil {
+	if dateErr != nil {
 		var c warranty.Checks
 		c.Add("start_date", "invalid_date", words.Text("issue.date_missing"))
 		return in, product, c.Err()
 	}
+	values.Set("start_date", start.String())
 	values.Set("purchase_date", start.String())
-	values.Set("end_date", p.EndDate(start).String())
-	decoded, err := api.CreateWarranty.DecodeForm(values)
+	decoded, err := api.IssueWarranty.DecodeForm(values)
 	if err != nil {
 		return in, product, err
 	}
-	return *decoded.(*warranty.CreateWarranty), product, nil
+	return *decoded.(*warranty.IssueWarranty), product, nil
 }
 
 // issuedBefore returns the warranty that the organization issued for the same product and serial number, or
 // nil. A form that was already performed is not in its own way.
 func (web *Web) issuedBefore(
-	ctx context.Context, who warranty.Principal, in warranty.CreateWarranty, key *string,
+	ctx context.Context, who warranty.Principal, in warranty.IssueWarranty, product *warranty.Product, key *string,
 ) (*warranty.Warranty, error) {
-	valid := in.Check() == nil // invalid fields are reported when the warranty is created
+	valid := in.Check() == nil // invalid fields are reported when the warranty is issued
 	if in.SerialNumber == "" || !valid {
 		return nil, nil
 	}
 	item := warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName}
+	if product != nil {
+		item.ProductName = product.Name
+	}
 	found, err := web.Service.LookupWarranties(ctx, who, warranty.LookupWarranties{Items: []warranty.LookupItem{item}})
 	if err != nil || found.Results[0].WarrantyID == nil {
 		return nil, err
 	}
-	if sent, err := web.Service.WasCreated(ctx, who, key); err != nil || sent {
+	if sent, err := web.Service.WasIssued(ctx, who, key); err != nil || sent {
 		return nil, err
 	}
 	before, err := web.Service.GetWarranty(ctx, who,
@@ -295,27 +294,25 @@ func (web *Web) issuedBefore(
 	return &before, err
 }
 
-// perform creates and offers a warranty.
+// perform issues a warranty. If its offer is not emailed because of a limit, it is printed.
 func (web *Web) perform(
-	ctx context.Context, words view.Reader, who warranty.Principal, in warranty.CreateWarranty, f form,
+	ctx context.Context, words view.Reader, who warranty.Principal, in warranty.IssueWarranty, f form,
 ) (made issued, err error) {
 	in.IdempotencyKey = f.once()
-	if made.Warranty, err = web.Service.CreateWarranty(ctx, who, in); err != nil {
-		return made, err
-	}
-	made.NotEmailed = made.Warranty.Handover != nil && made.Warranty.Handover.NotEmailed != nil
-	key := warranty.WarrantyKey{ID: made.Warranty.ID}
-	now, err := web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: key})
-	if made.Warranty.Replay && errors.Is(err, warranty.ErrNotFound) {
-		f.Values.Set("once", web.Service.NewID().String())
-		return made, warranty.Refuse(warranty.AlreadyExists, words.Text("warranty.sent_before"))
-	}
+	out, err := web.Service.IssueWarranty(ctx, who, in)
 	if err != nil {
 		return made, err
 	}
-	made.Again, made.Warranty = made.Warranty.Replay, now
-	if in.CustomerEmail != "" && !made.NotEmailed || now.Handover != nil && now.Handover.Status == warranty.HandoverTaken {
-		return made, nil
+	made.Offer = warranty.HandoverOffer{Code: out.Code, TakeURL: out.TakeURL}
+	made.Again, made.NotEmailed = out.Replayed(), out.Warranty.Handover.NotEmailed != nil
+	key := warranty.WarrantyKey{ID: out.Warranty.ID}
+	made.Warranty, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: key})
+	if made.Again && errors.Is(err, warranty.ErrNotFound) {
+		f.Values.Set("once", web.Service.NewID().String())
+		return made, warranty.Refuse(warranty.AlreadyExists, words.Text("warranty.sent_before"))
+	}
+	if h := made.Warranty.Handover; err != nil || !made.NotEmailed || h != nil && h.Status == warranty.HandoverTaken {
+		return made, err
 	}
 	made.Offer, err = web.Service.OfferHandover(ctx, who, warranty.OfferHandover{
 		ID: key, CustomerName: in.CustomerName, IdempotencyKey: in.IdempotencyKey,

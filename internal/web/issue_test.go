@@ -84,6 +84,8 @@ func TestWebIssue(t *testing.T) {
 	p.Says(t, "issued", 200, "Give this to your customer", "Warranty until 29 Feb 2028", "T64-1", "Print slip", "Next sale", "Halden Electronics")
 	code, record := first(t, onetime, p), first(t, recordLink, p)
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
+	equal(t, "requests", w.Count(`SELECT count(*) FROM idempotency WHERE operation = 'warranties.issue'`), 1)
+	equal(t, "later changes of the record", w.Count(`SELECT count(*) FROM warranties WHERE version > 1`), 0)
 	b.Get("/issue").Says(t, "the product is kept", 200, "Tessel hob T64", "Change product", "Issued today", "T64-1")
 	b.Get("/issue?product=").Says(t, "another product", 200, "Choose a product", "Type a product", "Tessel hob T64")
 	b.Get("/issue?product=&q=2000000064116").Says(t, "a scanned GTIN", 200, "Tessel hob T64")
@@ -142,13 +144,20 @@ func TestWebIssueRefused(t *testing.T) {
 	b.issue(form, "start_date", "2026-03-01", "customer_email", "kim@people.example").Says(t, "emailed", 200, "Warranty issued", "kim@people.example")
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
 	form = b.open("/issue?product=" + product)
+	b.issue(form, "external_id", "order-1", "customer_email", "").Says(t, "printed", 200, "Give this to your customer")
+	form = b.open("/issue?product=" + product)
+	b.issue(form, "external_id", "order-1", "serial_number", "T64-8").
+		Says(t, "a used external id", 422, "Another warranty that you issued has this external id.", `value="order-1"`)
+	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 2)
+	equal(t, "codes", w.Count(`SELECT count(*) FROM handover_codes`), 2)
+	form = b.open("/issue?product=" + product)
 	b.Post("/products/"+product+"/delete", "account", b.account).Leads(t, "deleted", "/products?done=product_deleted")
 	b.issue(form, "serial_number", "T64-9").Says(t, "a deleted product", 422, "This product was deleted.", `value="T64-9"`)
 	form = b.open("/issue?product=typed")
 	form["account"] = ""
 	b.issue(form, "product_name", "Lamp", "length", "12").Says(t, "of another account", http.StatusPreconditionFailed, "Nothing was saved.")
 	b.Get("/issue?product=nonsense").Says(t, "no such product", 200, "Serial number")
-	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
+	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 2)
 
 	watcher := w.Verified("Vera")
 	v := join(w, b.browser, b.account, watcher, "viewer")
@@ -158,7 +167,7 @@ func TestWebIssueRefused(t *testing.T) {
 	v.Get("/products").Says(t, "a viewer", 200, "Products")
 	v.Post("/issue", "account", b.account, "product", "typed", "product_name", "Lamp", "length", "12", "start_date", "2026-03-01", "once", "9").
 		Says(t, "a viewer", 422, "Viewers")
-	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
+	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 2)
 }
 
 // TestWebIssueOverTheLimit: an offer that is not emailed because of the limit is printed instead, and the page says so.
