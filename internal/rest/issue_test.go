@@ -78,6 +78,6 @@ func TestIssue(t *testing.T) {
 		refused(t, "a person", w.Do(made("POST", "/api/v1/warranties/issue", admin.Session, fields{"product_name": "Pan",
 			"start_date": "2026-01-01", "end_date": "2027-01-01", "print": true})), warranty.RoleNotAllowed)
 		equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 2)
-		equal(t, "codes", w.Count(`SELECT count(*) FROM handover_codes`), 2)
+		equal(t, "codes", w.Count(`SELECT count(*) FROM offer_codes`), 2)
 	})
 }

@@ -26,7 +26,7 @@ func (i issuer) issues(in warranty.IssueWarranty) (warranty.IssuedWarranty, erro
 // made counts what an issue makes: records, codes, events and offers by email.
 func (w *world) made() [4]int64 {
 	return [4]int64{
-		w.number(`SELECT count(*) FROM warranties`), w.number(`SELECT count(*) FROM handover_codes`),
+		w.number(`SELECT count(*) FROM warranties`), w.number(`SELECT count(*) FROM offer_codes`),
 		w.number(`SELECT count(*) FROM history WHERE action IN (` + actionNumber(warranty.WarrantyCreated) + `, ` +
 			actionNumber(warranty.HandoverWasOffered) + `)`),
 		w.number(`SELECT count(*) FROM mails WHERE address LIKE 'kim%'`),
