@@ -188,7 +188,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 				message.Author.Role = warranty.OwnerSide
 			}
 			ids := warranty.DocumentIDs(in.Documents)
-			if err := s.attachKept(tx, p, c, ids, now); err != nil {
+			if err := s.attachDrafts(tx, p, c, ids, now); err != nil {
 				return err
 			}
 			if err := tx.InsertMessage(c, message, p.Account.ID, p.User.ID, ids); err != nil {

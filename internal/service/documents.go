@@ -180,30 +180,19 @@ func (s *Service) addDraft(
 		return err
 	}
 	// Unlike a form, a program knows the ids of its drafts and can delete them, so none is dropped for another.
-	n, err := tx.CountKept(p.Account.ID, p.User.ID)
+	n, err := tx.CountDrafts(p.Account.ID, p.User.ID)
 	if err != nil {
 		return err
 	}
-	if n >= maxKept {
+	if n >= maxDrafts {
 		var c warranty.Checks
-		c.Add("file", "too_many", fmt.Sprintf("%d files wait to be sent. Send or delete some of them first.", maxKept))
+		c.Add("file", "too_many", fmt.Sprintf("%d files wait to be sent. Send or delete some of them first.", maxDrafts))
 		return c.Err()
 	}
-	return s.keepFile(tx, p, store.KeptFile{
+	return s.keepDraft(tx, p, store.Draft{
 		ID: d.ID, FileName: d.FileName, Type: d.Type, ContentType: d.ContentType, SizeBytes: d.SizeBytes,
-		SHA256: d.SHA256, StorageKey: file, WarrantyID: &d.WarrantyID, ClaimID: d.ClaimID, KeptAt: d.CreatedAt,
-	}, folder)
-}
-
-// insertDocument writes the record of a file that counts towards the account's storage already.
-func (s *Service) insertDocument(
-	tx *store.Tx, p warranty.Principal, in warranty.UploadDocument, d *warranty.Document, file string,
-) error {
-	w, err := s.placeDocument(tx, p, in, d)
-	if err != nil {
-		return err
-	}
-	return s.writeDocument(tx, p, w, *d, file)
+		SHA256: d.SHA256, StorageKey: file, WarrantyID: &d.WarrantyID, ClaimID: d.ClaimID, CreatedAt: d.CreatedAt,
+	}, 0, folder)
 }
 
 // placeDocument locks the warranty of a new document and sets the fields that depend on it.
@@ -474,7 +463,7 @@ func (s *Service) DeleteDocument(
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		f, err := tx.LockFile(p.Account.ID, in.ID)
 		if errors.Is(err, warranty.ErrNotFound) {
-			return tx.DropKept(p.Account.ID, p.User.ID, in.ID, now)
+			return tx.DropDraft(p.Account.ID, p.User.ID, in.ID, now)
 		}
 		if err != nil {
 			return err

@@ -110,7 +110,7 @@ func (s *Service) writeMessage(
 	}
 	m.ClaimID = c.ID
 	ids := warranty.DocumentIDs(in.Documents)
-	if err := s.attachKept(tx, p, c, ids, m.CreatedAt); err != nil {
+	if err := s.attachDrafts(tx, p, c, ids, m.CreatedAt); err != nil {
 		return err
 	}
 	if err := tx.InsertMessage(c, *m, p.Account.ID, p.User.ID, ids); err != nil {

@@ -36,68 +36,47 @@ func (s *Service) RenameDocument(
 	return d, err
 }
 
-// ReplaceDocument gives a document another file. The account that uploaded it can, and keeps the earlier file for 30
-// days. Like UploadDocument, it removes the new file if it is refused.
+// ReplaceDocument gives a document the file of a draft. The account that uploaded the document can, and keeps the
+// earlier file for 30 days.
 func (s *Service) ReplaceDocument(
-	ctx context.Context, p warranty.Principal, id warranty.ID, stored StoredFile, fileName string,
+	ctx context.Context, p warranty.Principal, id, draft warranty.ID,
 ) (d warranty.Document, err error) {
-	defer func() {
-		if isRefusal(err) {
-			err = joinErrors(err, s.Files.Delete(context.WithoutCancel(ctx), stored.key))
-		}
-	}()
-	if err := s.acceptsFiles(); err != nil {
-		return d, err
-	}
-	folder := s.readFolder(ctx) // not in the transaction, because it may take seconds
-	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.KeptFile, error) {
-		name, err := f.Document.ReplacedBy(fileName, stored.ContentType)
-		if err != nil {
-			return store.KeptFile{}, err
-		}
-		if stored.SHA256 == f.Document.SHA256 {
-			return store.KeptFile{}, sameFile("This is the same file. Choose another one.")
-		}
-		if err := s.checkStorage(tx, p, stored.Size, f.Document.SizeBytes); err != nil {
-			return store.KeptFile{}, err
-		}
-		return store.KeptFile{
-			FileName: name, ContentType: stored.ContentType, SizeBytes: stored.Size, SHA256: stored.SHA256, StorageKey: stored.key,
-		}, s.holdFolder(tx, folder)
-	}, &d)
-	return d, err
-}
-
-// ReplaceWithKept is ReplaceDocument with a file that the person keeps.
-func (s *Service) ReplaceWithKept(
-	ctx context.Context, p warranty.Principal, id, kept warranty.ID,
-) (d warranty.Document, err error) {
-	since := s.now().Add(-keptTime)
-	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.KeptFile, error) {
-		file, err := tx.TakeKept(p.Account.ID, p.User.ID, kept, since)
+	since := s.now().Add(-draftLifetime)
+	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (next store.File, err error) {
+		file, err := tx.LockDraft(p.Account.ID, p.User.ID, draft, since)
 		if errors.Is(err, warranty.ErrNotFound) {
 			var c warranty.Checks
 			c.Add("file", "required", "The file is no longer kept. Choose it again.")
-			return file, c.Err()
+			return next, c.Err()
 		}
 		if err != nil {
-			return file, err
+			return next, err
 		}
-		if file.FileName, err = f.Document.ReplacedBy(file.FileName, file.ContentType); err != nil {
-			return file, err
+		if file.FileName, err = mayReplace(p, f, file); err != nil {
+			return next, err
 		}
-		if file.SHA256 == f.Document.SHA256 {
-			return file, sameFile("This is the same file. Choose another one.")
+		if err := tx.TakeDraft(file); err != nil {
+			return next, err
 		}
-		return file, s.checkStorage(tx, p, file.SizeBytes, f.Document.SizeBytes)
+		next = store.File{Document: file.Document(f.Document.Type, file.CreatedAt), StorageKey: file.StorageKey}
+		return next, s.checkStorage(tx, p, file.SizeBytes, f.Document.SizeBytes)
 	}, &d)
 	return d, err
 }
 
-func sameFile(message string) error {
+// mayReplace returns the name that a document gets with the file of a draft, or why the principal cannot replace it.
+func mayReplace(p warranty.Principal, f store.File, draft store.Draft) (name string, err error) {
+	if f.Uploader != p.Account.ID {
+		return "", warranty.Refuse(warranty.RoleNotAllowed, "Only the uploader can replace this document.")
+	}
+	if name, err = f.Document.ReplacedBy(draft.FileName, draft.ContentType); err != nil {
+		return "", err
+	}
 	var c warranty.Checks
-	c.Add("file", "duplicate", message)
-	return c.Err()
+	if draft.SHA256 == f.Document.SHA256 {
+		c.Add("file", "duplicate", "This is the same file. Choose another one.")
+	}
+	return name, c.Err()
 }
 
 // RestoreVersion gives a document the file back that the account replaced in the last 30 days. The present one is kept
@@ -106,12 +85,12 @@ func (s *Service) RestoreVersion(
 	ctx context.Context, p warranty.Principal, id, version warranty.ID,
 ) (d warranty.Document, err error) {
 	since := s.now().Add(-warranty.TrashLifetime)
-	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.KeptFile, error) {
+	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.File, error) {
 		file, err := tx.TakeVersion(p.Account.ID, f.Document.ID, version, since)
-		if err != nil || file.SizeBytes <= f.Document.SizeBytes {
+		if err != nil || file.Document.SizeBytes <= f.Document.SizeBytes {
 			return file, err
 		}
-		return file, s.checkStorage(tx, p, file.SizeBytes, f.Document.SizeBytes)
+		return file, s.checkStorage(tx, p, file.Document.SizeBytes, f.Document.SizeBytes)
 	}, &d)
 	return d, err
 }
@@ -151,7 +130,7 @@ func (s *Service) EraseVersion(ctx context.Context, p warranty.Principal, id war
 // replace gives a document the file that next returns in the transaction.
 func (s *Service) replace(
 	ctx context.Context, p warranty.Principal, id warranty.ID,
-	next func(*store.Tx, store.File) (store.KeptFile, error), d *warranty.Document,
+	next func(*store.Tx, store.File) (store.File, error), d *warranty.Document,
 ) error {
 	now, version := s.now(), s.NewID()
 	replaced := s.event(p, warranty.DocumentReplaced, id, now)
@@ -160,17 +139,15 @@ func (s *Service) replace(
 		if err != nil {
 			return err
 		}
-		if f.Uploader != p.Account.ID {
-			return warranty.Refuse(warranty.RoleNotAllowed, "Only the uploader can replace this document.")
-		}
 		file, err := next(tx, f)
 		if err != nil {
 			return err
 		}
 		*d = f.Document
-		replaced.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName, To: &file.FileName}}
+		got := file.Document
+		replaced.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName, To: &got.FileName}}
 		d.FileName, d.ContentType, d.SizeBytes, d.SHA256, d.CreatedAt =
-			file.FileName, file.ContentType, file.SizeBytes, file.SHA256, now
+			got.FileName, got.ContentType, got.SizeBytes, got.SHA256, now
 		s.showDocument(d)
 		if err := tx.ReplaceFile(*d, file.StorageKey, version, p.Account.ID, now); err != nil {
 			return err

@@ -1,11 +1,13 @@
 package service_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
@@ -33,11 +35,15 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 			return w.Service.RenameDocument(t.Context(), who.Principal, warranty.RenameDocument{ID: id, FileName: name})
 		}
 		replace := func(who person, id warranty.ID, name, content string) (warranty.Document, error) {
-			stored, err := w.Service.StoreFile(t.Context(), strings.NewReader(content))
+			draft, err := w.keep(who.Principal, name, content, service.DraftFor{Replaces: id})
 			if err != nil {
-				t.Fatal(err)
+				return warranty.Document{}, err
 			}
-			return w.Service.ReplaceDocument(t.Context(), who.Principal, id, stored, name)
+			d, err := w.Service.ReplaceDocument(t.Context(), who.Principal, id, draft.ID)
+			if err != nil {
+				err = errors.Join(err, w.Service.DropDrafts(t.Context(), who.Principal, []string{draft.ID.String()}))
+			}
+			return d, err
 		}
 		if got, err := rename(olga, d.ID, "فاتورة"); err != nil || got.FileName != "فاتورة.pdf" {
 			t.Errorf("renamed: %s, %v", got.FileName, err)
@@ -50,7 +56,7 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 		if _, err := rename(otto, d.ID, "mine.pdf"); warranty.AsError(err).Code != warranty.NotFound {
 			t.Errorf("renamed by someone else: %v", err)
 		}
-		if _, err := replace(otto, d.ID, "mine.pdf", text); warranty.AsError(err).Code != warranty.NotFound {
+		if _, err := replace(otto, d.ID, "mine.txt", text); warranty.AsError(err).Code != warranty.NotFound {
 			t.Errorf("replaced by someone else: %v", err)
 		}
 		if _, err := replace(olga, d.ID, "again.pdf", pdf); warranty.AsError(err).Code != warranty.ValidationFailed {
@@ -139,7 +145,7 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 		if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal, warranty.DeleteDocument{ID: second.ID}); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "versions of documents", w.Count(`SELECT count(*) FROM held_files`), 1)
+		equal(t, "versions of documents", w.Count(`SELECT count(*) FROM document_versions`), 1)
 
 		// A former owner may erase their earlier version, which the new owner does not hear of.
 		mine := of

@@ -57,7 +57,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"check domains", domainsEvery, s.CheckDomains, nil},
 		{"erase accounts", eraseEvery, s.EraseUsers, nil},
 		{"empty trash", sweepEvery, s.EmptyTrash, nil},
-		{"expire kept files", sweepEvery, s.ExpireKept, nil},
+		{"expire drafts", sweepEvery, s.ExpireDrafts, nil},
 		{"expire replaced files", sweepEvery, s.ExpireVersions, nil},
 		{"check files folder", folderEvery, s.CheckFolder, nil},
 		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica

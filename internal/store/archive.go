@@ -107,7 +107,6 @@ type Loader struct {
 
 	revoked   []warranty.ID        // tokens
 	cancelled map[warranty.ID]bool // warranties with open transfers
-	held      bool                 // the schema has the table held_files
 }
 
 // Create makes a database with the schema of a version, lets fill load its rows, and migrates it to the
@@ -142,7 +141,6 @@ func itemRow(columns []Column) string {
 // Load adds the rows of a table.
 func (l *Loader) Load(ctx context.Context, t Table, next engine.NextRow) error {
 	var computed []engine.Computed
-	l.held = l.held || t.Name == "held_files"
 	if t.Name == "access" && l.engine.SQLite {
 		computed = []engine.Computed{{Name: "item_row", SQL: itemRow(t.Columns)}}
 	}
@@ -170,9 +168,8 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 	deletes := []string{
 		`DELETE FROM access WHERE kind = 3 AND item_id IN (SELECT id FROM documents WHERE storage_key = $1)`,
 		`DELETE FROM documents WHERE storage_key = $1`,
-	}
-	if l.held {
-		deletes = append(deletes, `DELETE FROM held_files WHERE storage_key = $1`)
+		`DELETE FROM drafts WHERE storage_key = $1`,
+		`DELETE FROM document_versions WHERE storage_key = $1`,
 	}
 	for _, key := range deleted {
 		for _, sql := range deletes {

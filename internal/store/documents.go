@@ -160,7 +160,7 @@ func business(roles warranty.Roles) int64 {
 	return 1
 }
 
-// Uploaded returns the total size of the documents that a user has uploaded, and of the files that are kept.
+// Uploaded returns the total size of the documents that a user has uploaded, and of the drafts.
 func (s *Store) Uploaded(ctx context.Context, user warranty.ID) (int64, error) {
 	return uploaded(ctx, s.db, user)
 }
@@ -171,7 +171,7 @@ func (t *Tx) Uploaded(user warranty.ID) (int64, error) { return uploaded(t.ctx, 
 
 func uploaded(ctx context.Context, q engine.Querier, user warranty.ID) (sum int64, err error) {
 	err = queryRow(ctx, q, `SELECT CAST((SELECT COALESCE(sum(size_bytes), 0) FROM documents WHERE uploader_id = $1)
-		+ (SELECT COALESCE(sum(size_bytes), 0) FROM held_files WHERE uploader_id = $1 AND state = 1) AS BIGINT)`,
+		+ (SELECT COALESCE(sum(size_bytes), 0) FROM drafts WHERE account_id = $1) AS BIGINT)`,
 		func(r *engine.Row) { sum = r.Int() }, user)
 	return sum, err
 }
@@ -199,7 +199,8 @@ func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 
 // DeleteDocument deletes the metadata of a document. The sweep deletes its file later.
 func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
-	if _, err := t.dropHeld(now, `state = 2 AND replaced_id = $1 AND warranty_id = $2`, d.ID, d.WarrantyID); err != nil {
+	const versions = `document_id = $1 AND warranty_id = $2`
+	if _, err := t.dropFiles(`document_versions`, now, versions, d.ID, d.WarrantyID); err != nil {
 		return err
 	}
 	if err := t.noteDeleted(now, `id = $2`, d.ID); err != nil {

@@ -308,7 +308,10 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 			return err
 		}
 	}
-	if _, err := t.dropHeld(now, `uploader_id = $1 OR account_id = $1 OR user_id = $1`, id); err != nil {
+	if _, err := t.dropFiles(`drafts`, now, `account_id = $1 OR user_id = $1`, id); err != nil {
+		return err
+	}
+	if _, err := t.dropFiles(`document_versions`, now, `account_id = $1`, id); err != nil {
 		return err
 	}
 	// The name of an organization stays on the records that it issued.

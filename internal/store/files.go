@@ -105,8 +105,8 @@ func (s *Store) UsedFiles(ctx context.Context, keys []string) (
 	for i := range args {
 		args[i] = keys[min(i, len(keys)-1)]
 	}
-	// Read documents last, so that a document created in between is seen. One statement reads held files too,
-	// because a file may become that of a document or stop being one.
+	// Read the files in use last, so that a document created in between is seen, and with one statement, because a
+	// draft may become a document.
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files
 		WHERE storage_key IN (`+batchPlaceholders+`)`, func(r *engine.Row) error {
 		f := readUnused(r)
@@ -116,8 +116,7 @@ func (s *Store) UsedFiles(ctx context.Context, keys []string) (
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.db.Query(ctx, `SELECT storage_key FROM documents WHERE storage_key IN (`+batchPlaceholders+`)
-		UNION ALL SELECT storage_key FROM held_files WHERE storage_key IN (`+batchPlaceholders+`)`,
+	err = s.db.Query(ctx, `SELECT storage_key FROM stored_files WHERE storage_key IN (`+batchPlaceholders+`)`,
 		func(r *engine.Row) error { used[r.Text()] = true; return nil }, args...)
 	return used, unused, err
 }
@@ -138,8 +137,7 @@ func (s *Store) UnusedFiles(ctx context.Context, after string) (list []UnusedFil
 // DeletedFiles lists files whose documents were deleted by a time, oldest first.
 func (s *Store) DeletedFiles(ctx context.Context, by time.Time) (list []UnusedFile, err error) {
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files u WHERE state = 1 AND since <= $1
-		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.storage_key = u.storage_key)
-		AND NOT EXISTS (SELECT 1 FROM held_files h WHERE h.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
+		AND NOT EXISTS (SELECT 1 FROM stored_files f WHERE f.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readUnused(r)); return nil }, by, FileBatch)
 	return list, err
 }
@@ -171,22 +169,42 @@ func (t *Tx) ForgetUnused(list []UnusedFile) error {
 // noteDeleted records the files of documents that are about to be deleted. where selects the
 // documents; $1 is the time.
 func (t *Tx) noteDeleted(now time.Time, where string, args ...any) error {
-	return t.noteDeletedIn(`documents`, now, where, args...)
+	return t.noteDeletedIn(`documents`, `uploader_id`, now, where, args...)
 }
 
-// noteDeletedIn is noteDeleted for documents or held_files.
-func (t *Tx) noteDeletedIn(table string, now time.Time, where string, args ...any) error {
+// noteDeletedIn is noteDeleted for a table with files, which count for the account of a column.
+func (t *Tx) noteDeletedIn(table, account string, now time.Time, where string, args ...any) error {
 	return t.later(`INSERT INTO unused_files (storage_key, state, since, uploader_id, size_bytes)
-		SELECT storage_key, 1, CAST($1 AS BIGINT), uploader_id, size_bytes FROM `+table+` WHERE `+where+`
+		SELECT storage_key, 1, CAST($1 AS BIGINT), `+account+`, size_bytes FROM `+table+` WHERE `+where+`
 		ON CONFLICT (storage_key) DO UPDATE
 			SET state = 1, since = excluded.since, uploader_id = excluded.uploader_id, size_bytes = excluded.size_bytes`,
 		append([]any{now}, args...)...)
 }
 
+// dropFiles deletes the rows of drafts or document_versions that where selects, and returns their number. The sweep
+// deletes the files later, like those of documents.
+func (t *Tx) dropFiles(table string, now time.Time, where string, args ...any) (int, error) {
+	var ids []warranty.ID
+	// The rows are locked first, because one of them may become a document at the same time.
+	if err := t.tx.Query(t.ctx, `SELECT id FROM `+table+` WHERE `+where+` ORDER BY id /*pg: FOR UPDATE */`,
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, args...); err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := t.noteDeletedIn(table, `account_id`, now, `id = $2`, id); err != nil {
+			return 0, err
+		}
+		if err := t.exactlyOne(`DELETE FROM `+table+` WHERE id = $1`, id); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), nil
+}
+
 // DeletedBytes returns the total size of a user's deleted and replaced files that still exist.
 func (t *Tx) DeletedBytes(user warranty.ID) (sum int64, err error) {
 	err = queryRow(t.ctx, t.tx, `SELECT CAST((SELECT COALESCE(sum(size_bytes), 0) FROM unused_files WHERE uploader_id = $1)
-		+ (SELECT COALESCE(sum(size_bytes), 0) FROM held_files WHERE uploader_id = $1 AND state <> 1) AS BIGINT)`,
+		+ (SELECT COALESCE(sum(size_bytes), 0) FROM document_versions WHERE account_id = $1) AS BIGINT)`,
 		func(r *engine.Row) { sum = r.Int() }, user)
 	return sum, err
 }

@@ -51,6 +51,5 @@ func (t *Tx) KeepThumbnail(storageKey string, picture []byte, now time.Time) err
 // sweepThumbnails deletes the small pictures of files that are gone.
 func (t *Tx) sweepThumbnails() error {
 	return t.later(`DELETE FROM thumbnails WHERE NOT EXISTS
-			(SELECT 1 FROM documents d WHERE d.storage_key = thumbnails.storage_key)
-		AND NOT EXISTS (SELECT 1 FROM held_files h WHERE h.storage_key = thumbnails.storage_key)`)
+			(SELECT 1 FROM stored_files f WHERE f.storage_key = thumbnails.storage_key)`)
 }

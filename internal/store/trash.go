@@ -247,8 +247,10 @@ func (t *Tx) eraseDeleted(id warranty.ID, now time.Time) error {
 	if err := t.noteDeleted(now, `warranty_id = $2`, id); err != nil {
 		return err
 	}
-	if _, err := t.dropHeld(now, `warranty_id = $1`, id); err != nil {
-		return err
+	for _, table := range []string{`drafts`, `document_versions`} {
+		if _, err := t.dropFiles(table, now, `warranty_id = $1`, id); err != nil {
+			return err
+		}
 	}
 	for _, sql := range []string{
 		`DELETE FROM documents WHERE warranty_id = $1`,

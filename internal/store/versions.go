@@ -23,14 +23,12 @@ type Version struct {
 // ErasedAt returns when the file is erased.
 func (v Version) ErasedAt() time.Time { return v.ReplacedAt.Add(warranty.TrashLifetime) }
 
-// heldReplaced is the state of a replaced file.
-const heldReplaced = 2
-
 // Versions lists the files of a document that an account replaced since a time, newest first.
 func (s *Store) Versions(ctx context.Context, account, document warranty.ID, since time.Time) (list []Version, err error) {
-	err = s.db.Query(ctx, `SELECT `+versionColumns+` FROM held_files h
-		JOIN documents d ON d.id = h.replaced_id AND d.warranty_id = h.warranty_id
-		WHERE h.account_id = $1 AND h.state = 2 AND h.since > $3 AND h.replaced_id = $2 ORDER BY h.since DESC, h.id DESC LIMIT 20`,
+	err = s.db.Query(ctx, `SELECT `+versionColumns+` FROM document_versions v
+		JOIN documents d ON d.id = v.document_id AND d.warranty_id = v.warranty_id
+		WHERE v.account_id = $1 AND v.replaced_at > $3 AND v.document_id = $2
+		ORDER BY v.replaced_at DESC, v.id DESC LIMIT 20`,
 		func(r *engine.Row) error {
 			list = append(list, readVersion(r))
 			return nil
@@ -38,8 +36,7 @@ func (s *Store) Versions(ctx context.Context, account, document warranty.ID, sin
 	return list, err
 }
 
-// versionColumns are the columns of a file h that was replaced.
-const versionColumns = `h.id, h.file_name, h.size_bytes, h.since, h.replaced_id, h.warranty_id`
+const versionColumns = `v.id, v.file_name, v.size_bytes, v.replaced_at, v.document_id, v.warranty_id`
 
 func readVersion(r *engine.Row) Version {
 	return Version{
@@ -52,9 +49,9 @@ func (s *Store) AccountVersions(
 	ctx context.Context, account warranty.ID, since time.Time, limit int,
 ) (list []Version, err error) {
 	err = s.db.Query(ctx, `SELECT `+versionColumns+`, COALESCE((SELECT w.product_name FROM warranties w
-			JOIN access a ON a.user_id = $1 AND a.kind = 3 AND a.item_id = h.replaced_id WHERE w.id = h.warranty_id), '')
-		FROM held_files h WHERE h.account_id = $1 AND h.state = 2 AND h.since > $2
-		ORDER BY h.size_bytes DESC, h.id LIMIT $3`, func(r *engine.Row) error {
+			JOIN access a ON a.user_id = $1 AND a.kind = 3 AND a.item_id = v.document_id WHERE w.id = v.warranty_id), '')
+		FROM document_versions v WHERE v.account_id = $1 AND v.replaced_at > $2
+		ORDER BY v.size_bytes DESC, v.id LIMIT $3`, func(r *engine.Row) error {
 		v := readVersion(r)
 		v.Product = r.Text()
 		list = append(list, v)
@@ -74,8 +71,8 @@ func (t *Tx) Replaced(account warranty.ID) (int64, *time.Time, error) {
 }
 
 func replaced(ctx context.Context, q engine.Querier, account warranty.ID) (sum int64, last *time.Time, err error) {
-	err = queryRow(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT), max(since) FROM held_files
-		WHERE account_id = $1 AND state = 2`,
+	err = queryRow(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT), max(replaced_at)
+		FROM document_versions WHERE account_id = $1`,
 		func(r *engine.Row) { sum, last = r.Int(), r.OptionalTime() }, account)
 	return sum, last, err
 }
@@ -84,13 +81,13 @@ func replaced(ctx context.Context, q engine.Querier, account warranty.ID) (sum i
 // the warranty. The account must be locked.
 func (t *Tx) EraseVersion(account, id warranty.ID, since, now time.Time) (v Version, visible bool, err error) {
 	err = queryRow(t.ctx, t.tx, `SELECT `+versionColumns+`, CASE WHEN EXISTS (SELECT 1 FROM access a
-			WHERE a.user_id = h.account_id AND a.kind = 1 AND a.item_id = h.warranty_id) THEN 1 ELSE 0 END FROM held_files h
-		WHERE h.account_id = $1 AND h.state = 2 AND h.id = $2 AND h.since > $3 /*pg: FOR UPDATE */`,
+			WHERE a.user_id = v.account_id AND a.kind = 1 AND a.item_id = v.warranty_id) THEN 1 ELSE 0 END
+		FROM document_versions v WHERE v.account_id = $1 AND v.id = $2 AND v.replaced_at > $3 /*pg: FOR UPDATE */`,
 		func(r *engine.Row) { v, visible = readVersion(r), r.Int() != 0 }, account, id, since)
 	if err != nil {
 		return v, false, err
 	}
-	_, err = t.dropHeld(now, `state = 2 AND id = $1`, id)
+	_, err = t.dropFiles(`document_versions`, now, `id = $1`, id)
 	return v, visible, err
 }
 
@@ -118,11 +115,10 @@ func documentSearch(d warranty.Document) string {
 // ReplaceFile gives a document of a locked warranty another file. The account keeps the present one under the id
 // version.
 func (t *Tx) ReplaceFile(d warranty.Document, storageKey string, version, account warranty.ID, now time.Time) error {
-	if err := t.exactlyOne(`INSERT INTO held_files (id, state, since, account_id, replaced_id, warranty_id, claim_id,
-			uploader_id, file_name, type, content_type, size_bytes, sha256, storage_key, created_at)
-		SELECT $2, $3, $4, $5, id, warranty_id, claim_id, uploader_id, file_name, type, content_type,
-			size_bytes, sha256, storage_key, created_at FROM documents WHERE id = $1`,
-		d.ID, version, heldReplaced, now, account); err != nil {
+	if err := t.exactlyOne(`INSERT INTO document_versions (id, replaced_at, account_id, document_id, warranty_id,
+			file_name, content_type, size_bytes, sha256, storage_key)
+		SELECT $2, $3, $4, id, warranty_id, file_name, content_type, size_bytes, sha256, storage_key
+		FROM documents WHERE id = $1`, d.ID, version, now, account); err != nil {
 		return err
 	}
 	sum, err := sumOf(d)
@@ -138,19 +134,24 @@ func (t *Tx) ReplaceFile(d warranty.Document, storageKey string, version, accoun
 }
 
 // TakeVersion removes a file of a document of a locked warranty that an account replaced since a time, to restore it.
-func (t *Tx) TakeVersion(account, document, id warranty.ID, since time.Time) (f KeptFile, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT `+keptColumns+` FROM held_files h WHERE h.account_id = $1 AND h.state = 2
-		AND h.replaced_id = $2 AND h.id = $3 AND h.since > $4 /*pg: FOR UPDATE */`,
-		func(r *engine.Row) { f = readKept(r) }, account, document, id, since)
+func (t *Tx) TakeVersion(account, document, id warranty.ID, since time.Time) (f File, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT file_name, content_type, size_bytes, sha256, storage_key FROM document_versions
+		WHERE account_id = $1 AND document_id = $2 AND id = $3 AND replaced_at > $4 /*pg: FOR UPDATE */`,
+		func(r *engine.Row) {
+			f.Document = warranty.Document{
+				FileName: r.Text(), ContentType: r.Text(), SizeBytes: r.Int(), SHA256: hex.EncodeToString(r.Bytes()),
+			}
+			f.StorageKey = r.Text()
+		}, account, document, id, since)
 	if err != nil {
 		return f, err
 	}
-	return f, t.exactlyOne(`DELETE FROM held_files WHERE id = $1 AND state = 2`, id)
+	return f, t.exactlyOne(`DELETE FROM document_versions WHERE id = $1`, id)
 }
 
 // ExpireVersions deletes files that were replaced until a time, and returns their number.
 func (t *Tx) ExpireVersions(by, now time.Time) (int, error) {
-	return t.dropHeld(now, `state = 2 AND since <= $1`, by)
+	return t.dropFiles(`document_versions`, now, `replaced_at <= $1`, by)
 }
 
 // SameDocument returns the oldest document of a warranty with this content that the user has access to and that

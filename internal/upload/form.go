@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 
@@ -12,76 +13,30 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// maxFields is the maximum size of all fields of a form that may have a file.
-const maxFields = 256 << 10
+const (
+	// maxFields is the maximum size of all fields of a form that may have files.
+	maxFields = 256 << 10
+	// maxFiles is the number of files in one form.
+	maxFiles     = 5
+	maxFormParts = 64
+)
 
-// File is the file of a form: stored without a document yet, or refused.
+// Form is a form with text fields and stored files, which are no documents yet.
+type Form struct {
+	Values  url.Values
+	Files   []File
+	Refused []Refusal
+	Failed  error // why a file could not be stored, although nothing is wrong with it
+}
+
+// File is a stored file.
 type File struct {
-	Name    string
-	Refused error
-	stored  *service.StoredFile
-	service *service.Service
+	service.StoredFile
+	Name string
 }
 
-// Form reads a multipart form whose fields may come with a file, which is named like one of fileFields. An
-// empty file input sends a part without a file name. The caller must pass the file to Attach, Keep or Forget.
-func Form(
-	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal, fileFields ...string,
-) (values url.Values, file *File, err error) {
-	if err := ExtendDeadlines(w); err != nil {
-		return nil, nil, err
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, warranty.MaxFileSize+maxFields)
-	done, err := begin(r, s, p)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	form, err := r.MultipartReader()
-	if err != nil {
-		return nil, nil, errForm
-	}
-	transfer := context.WithoutCancel(r.Context()) // it may take longer than other requests
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Forget(transfer))
-		}
-	}()
-	isFile := map[string]bool{}
-	for _, name := range fileFields {
-		isFile[name] = true
-	}
-	values = url.Values{}
-	for left := int64(maxFields); ; {
-		part, err := form.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // a wrapped EOF means an incomplete form
-			return values, file, nil
-		}
-		if err != nil {
-			return values, file, formError(err)
-		}
-		name, fileName := disposition(part)
-		if isFile[name] {
-			if fileName == "" || file != nil {
-				continue
-			}
-			file = &File{Name: fileName, service: s}
-			stored, err := s.StoreFile(transfer, part)
-			if file.Refused = err; err == nil {
-				file.stored = &stored
-			}
-			continue
-		}
-		value, err := io.ReadAll(io.LimitReader(part, left+1))
-		if left -= int64(len(value)); err == nil && left < 0 {
-			err = errForm
-		}
-		if err != nil {
-			return values, file, formError(err)
-		}
-		values.Add(name, string(value))
-	}
-}
+// Refusal is why a file is not accepted. Name is empty if it is about all of them.
+type Refusal struct{ Name, Code, Message string }
 
 // IsForm reports whether a request sends a multipart form.
 func IsForm(r *http.Request) bool {
@@ -89,57 +44,123 @@ func IsForm(r *http.Request) bool {
 	return err == nil && media == "multipart/form-data"
 }
 
-// Attach makes the file a document.
-func (f *File) Attach(
-	ctx context.Context, p warranty.Principal, in warranty.UploadDocument,
-) (warranty.Document, error) {
-	if f.Refused != nil {
-		return warranty.Document{}, formError(f.Refused)
+// ReadForm reads a multipart form with text fields and files in the fields "file" and "photo", and streams the files to
+// their store. Files that are too large or not supported are no error.
+func ReadForm(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal) (f Form, err error) {
+	f.Values = url.Values{}
+	if err := prepare(w, r); err != nil {
+		return f, err
 	}
-	stored := *f.stored
-	f.stored = nil // the service forgets it if it refuses
-	in.FileName = f.Name
-	return f.service.UploadDocument(ctx, p, stored, in)
-}
-
-// Replace gives a document this file.
-func (f *File) Replace(ctx context.Context, p warranty.Principal, id warranty.ID) (warranty.Document, error) {
-	if f.Refused != nil {
-		return warranty.Document{}, formError(f.Refused)
+	done, err := begin(r, s, p)
+	if err != nil {
+		return f, err
 	}
-	stored := *f.stored
-	f.stored = nil // the service forgets it if it refuses
-	return f.service.ReplaceDocument(ctx, p, id, stored, f.Name)
-}
-
-// SHA256 returns the checksum of the file, or "" if it was refused. There may be no file.
-func (f *File) SHA256() string {
-	if f == nil || f.stored == nil {
-		return ""
-	}
-	return f.stored.SHA256
-}
-
-// Keep keeps the file for the person, because its form was refused.
-func (f *File) Keep(
-	ctx context.Context, p warranty.Principal, in warranty.UploadDocument,
-) (service.KeptFile, error) {
-	if f.Refused != nil {
-		return service.KeptFile{}, formError(f.Refused)
-	}
-	if f.stored == nil {
-		return service.KeptFile{}, errForm // it was passed to Attach, which refused it
-	}
-	stored := *f.stored
-	f.stored = nil // the service forgets it if it refuses
-	in.FileName = f.Name
-	return f.service.KeepFile(ctx, p, stored, in, nil)
-}
-
-// Forget removes the file unless it was passed to Attach. There may be no file.
-func (f *File) Forget(ctx context.Context) error {
-	if f == nil || f.stored == nil {
+	defer done()
+	transfer := context.WithoutCancel(r.Context()) // it may take longer than other requests
+	err = f.read(r, func(part *multipart.Part, name string) error {
+		if len(f.Files) == maxFiles {
+			return errTooMany
+		}
+		stored, err := s.StoreFile(transfer, part)
+		var refusal *warranty.Error
+		switch errors.As(err, &refusal); {
+		case err == nil:
+			f.Files = append(f.Files, File{stored, name})
+		case refusal == nil:
+			return err
+		case len(refusal.Fields) > 0:
+			f.Refused = append(f.Refused, Refusal{name, refusal.Fields[0].Code, refusal.Fields[0].Message})
+		case refusal.Code == warranty.BodyTooLarge: // this file alone; the next part is read
+			f.Refused = append(f.Refused, Refusal{name, "too_large", refusal.Message})
+		default:
+			f.Failed = refusal
+		}
 		return nil
+	})
+	if err == nil {
+		return f, nil
 	}
-	return f.service.ForgetFile(ctx, *f.stored)
+	_, _ = io.CopyN(io.Discard, r.Body, maxFiles*maxUpload) // browsers show the response after they sent everything
+	forgotten := f.Forget(transfer, s)
+	switch {
+	case errors.Is(err, errTooMany):
+		f.Refused = append(f.Refused, Refusal{"", "too_many", "Choose at most 5 files."})
+		err = nil
+	case warranty.AsError(err).Code == warranty.BodyTooLarge:
+		const together = "Together the files are too large. Choose the other files again."
+		f.Refused = append(f.Refused, Refusal{"", "too_large", together})
+		err = nil
+	}
+	return f, errors.Join(err, forgotten)
+}
+
+var errTooMany = errors.New("the form has too many files")
+
+// SkipFiles reads the text fields of a multipart form and skips its files. It reports whether there were any.
+func SkipFiles(w http.ResponseWriter, r *http.Request) (values url.Values, files bool, err error) {
+	f := Form{Values: url.Values{}}
+	if err := prepare(w, r); err != nil {
+		return nil, false, err
+	}
+	err = f.read(r, func(part *multipart.Part, _ string) error {
+		files = true
+		_, err := io.Copy(io.Discard, part)
+		return err
+	})
+	return f.Values, files, err
+}
+
+// prepare gives a form with files its limits.
+func prepare(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxFiles*maxUpload+maxFields)
+	return ExtendDeadlines(w)
+}
+
+// Forget removes the files of the form that nobody took.
+func (f *Form) Forget(ctx context.Context, s *service.Service) (err error) {
+	for _, file := range f.Files {
+		err = errors.Join(err, s.ForgetFile(ctx, file.StoredFile))
+	}
+	f.Files = nil
+	return err
+}
+
+// read reads the parts of a form. A file input without a file sends an empty name.
+func (f *Form) read(r *http.Request, file func(part *multipart.Part, name string) error) error {
+	form, err := r.MultipartReader()
+	if err != nil {
+		return errForm
+	}
+	for parts, size := 0, 0; ; parts++ {
+		part, err := form.NextRawPart()
+		if err == io.EOF { //nolint:errorlint // a wrapped EOF means an incomplete form
+			return nil
+		}
+		if err == nil && parts == maxFormParts {
+			err = errForm
+		}
+		if err != nil {
+			return formError(err)
+		}
+		name, fileName := disposition(part)
+		if name == "file" || name == "photo" {
+			if fileName == "" {
+				continue
+			}
+			if err := file(part, fileName); errors.Is(err, errTooMany) {
+				return err
+			} else if err != nil {
+				return formError(err)
+			}
+			continue
+		}
+		if name == "" || fileName != "" { // a file would be lost
+			return errForm
+		}
+		value, err := io.ReadAll(io.LimitReader(part, maxFields+1))
+		if size += len(value); err != nil || size > maxFields {
+			return errForm
+		}
+		f.Values.Add(name, string(value))
+	}
 }

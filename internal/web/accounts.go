@@ -16,16 +16,16 @@ import (
 // signInPage is the sign-in or registration form.
 type signInPage struct {
 	form
-	Next   string    // where to go afterwards
-	Kept   *keptForm // the form to show again afterwards, if any
-	ByCode bool      // sign in with an emailed code instead of a password
+	Next   string // where to go afterwards
+	Draft  *draft // the form to show again afterwards, if any
+	ByCode bool   // sign in with an emailed code instead of a password
 }
 
 // Invited reports whether the person came to accept an invitation.
 func (p signInPage) Invited() bool { return p.Next == invitationPage }
 
 // Taking reports whether the person came to register a hand-over.
-func (p signInPage) Taking() bool { return p.Kept != nil && p.Kept.Action == takeConfirm }
+func (p signInPage) Taking() bool { return p.Draft != nil && p.Draft.Action == takeConfirm }
 
 // showSignIn shows the sign-in form. flash is the key of the message above it.
 func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string, body signInPage) error {
@@ -33,12 +33,13 @@ func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string,
 	if body.ByCode {
 		page = "sign-in-code"
 	}
-	return web.show(w, r, body.status, page, view.Page{Title: web.t(r, "sign_in.title"), Flash: flash, Holds: body.Kept != nil, Body: body})
+	v := view.Page{Title: web.t(r, "sign_in.title"), Flash: flash, Holds: body.Draft != nil, Body: body}
+	return web.show(w, r, body.status, page, v)
 }
 
 // sentSignIn returns the page of a sign-in form that was sent.
 func sentSignIn(f form, byCode bool) signInPage {
-	return signInPage{form: f, Next: nextOf(f.Value("next")), Kept: keptIn(f), ByCode: byCode}
+	return signInPage{form: f, Next: nextOf(f.Value("next")), Draft: draftIn(f), ByCode: byCode}
 }
 
 func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -70,8 +71,8 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 			if err := web.keepAccount(w, r, session); err != nil {
 				return err
 			}
-			if kept := keptIn(f); kept != nil {
-				return web.resume(w, r, session.AccessToken, kept)
+			if d := draftIn(f); d != nil {
+				return web.resume(w, r, session.AccessToken, d)
 			}
 			next := nextOf(f.Value("next"))
 			if next == "/" {

@@ -4,16 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
-	"warranty.example/svc/internal/upload"
-	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -141,23 +137,6 @@ func formValues(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 
 var errOtherAccount = warranty.Refuse(warranty.PreconditionFailed, "The form was opened for another account.")
 
-// foreignForm is the error for a form that was opened for another account than the browser now acts for.
-type foreignForm struct {
-	account   string
-	values    url.Values
-	multipart bool
-	// lost means that the form had a file, which cannot be sent again. next is then the page of the form.
-	lost bool
-	next string
-	// dropped means that the form had a file, and that its other fields can be sent again.
-	dropped bool
-	// gone means that there is no account to switch to.
-	gone bool
-}
-
-func (*foreignForm) Error() string { return errOtherAccount.Error() }
-func (*foreignForm) Unwrap() error { return errOtherAccount }
-
 // checkAccount returns a foreignForm unless a form was opened for the account that the principal acts for.
 // A form without an account is for the person's own. The field "switch" is that of "Switch back and save":
 // the browser then acts for the account of the form.
@@ -180,96 +159,4 @@ func (web *Web) checkAccount(
 		}
 	}
 	return who, &foreignForm{account: opened, values: values}
-}
-
-// checkUpload is checkAccount for the form that uploads a document. Its account is in the address, so that
-// nothing is stored for another account.
-func (web *Web) checkUpload(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	_, err := web.checkAccount(w, r, who, url.Values{"account": r.URL.Query()["account"]})
-	var foreign *foreignForm
-	if !errors.As(err, &foreign) {
-		return err
-	}
-	if err := upload.ExtendDeadlines(w); err != nil {
-		return err
-	}
-	// Browsers show the response only after they have sent the whole form.
-	_, _ = io.CopyN(io.Discard, r.Body, maxOverlong)
-	foreign.lost, foreign.next = true, "/documents/new"
-	return foreign
-}
-
-// foreignPage is the page about a form of another account. Its form sends everything again.
-type foreignPage struct {
-	Now, Opened string // names of accounts
-	Action      string
-	Fields      []view.Field
-	Multipart   bool
-	Lost        bool // the file must be chosen again
-	Dropped     bool // the form is sent again without its file
-	Typed       bool // the form has fields that were typed
-	// Gone means that the person cannot act for the account of the form. The page then shows what was
-	// typed: going back would show an empty form of another account.
-	Gone bool
-}
-
-// showForeignForm offers to switch back to the account of a form, or shows what was typed if the person
-// cannot act for that account.
-func (web *Web) showForeignForm(
-	w http.ResponseWriter, r *http.Request, who warranty.Principal, f *foreignForm,
-) error {
-	opened, err := web.actFor(r.Context(), who, f.account)
-	if f.gone || errors.Is(err, warranty.ErrAccountNotAllowed) {
-		page := foreignPage{Gone: true, Lost: f.lost, Dropped: f.dropped, Fields: typedFields(f.values)}
-		v := view.Page{Title: web.t(r, "foreign.title"), Who: who, Body: page}
-		return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
-	}
-	if err != nil {
-		return err
-	}
-	page := foreignPage{
-		Now:       who.Account.Name,
-		Opened:    opened.Account.Name,
-		Action:    r.URL.Path,
-		Multipart: f.multipart,
-		Lost:      f.lost,
-		Dropped:   f.dropped,
-	}
-	_, pattern := web.forms.Handler(r)
-	page.Typed = f.multipart || slices.Contains(resumable, pattern)
-	values := f.values
-	if f.lost {
-		page.Action, values = "/switch", url.Values{"account": {f.account}, "next": {f.next}}
-	} else {
-		form{Values: values}.removePasswords()
-		page.Fields = []view.Field{{Name: "switch", Value: "true"}}
-	}
-	page.Fields = append(page.Fields, hiddenFields("", values)...)
-	v := view.Page{Title: web.t(r, "foreign.title"), Who: who, Body: page}
-	return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
-}
-
-// typedFields returns the fields of a form that a person fills, with a label made of their names.
-func typedFields(values url.Values) (fields []view.Field) {
-	form{Values: values}.removePasswords()
-	for _, f := range hiddenFields("", values) {
-		if slices.Contains([]string{"account", "once", "if_match", "prefix", "do"}, f.Name) || strings.TrimSpace(f.Value) == "" {
-			continue
-		}
-		label := strings.ReplaceAll(f.Name, "_", " ")
-		f.Label = strings.ToUpper(label[:1]) + label[1:]
-		fields = append(fields, f)
-	}
-	return fields
-}
-
-// hiddenFields returns the fields that carry the values of a form, in a stable order.
-func hiddenFields(prefix string, values url.Values) (fields []view.Field) {
-	for name, list := range values {
-		for _, value := range list {
-			fields = append(fields, view.Field{Name: prefix + name, Value: value})
-		}
-	}
-	slices.SortStableFunc(fields, func(a, b view.Field) int { return strings.Compare(a.Name, b.Name) })
-	return fields
 }

@@ -142,32 +142,21 @@ func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warran
 	if err != nil {
 		return err
 	}
-	asked := warranty.DocumentIDs(f.Values["documents"])
-	if body.Files, err = web.Service.KeptFiles(r.Context(), who, f.Values["documents"]); err != nil {
+	if body.Files, err = web.draftsOf(r, who, &body.form); err != nil {
 		return err
-	}
-	if len(body.Files) < len(asked) && body.Error("file") == "" {
-		body.Errors = orEmpty(body.Errors)
-		body.Errors["file"] = web.t(r, "form.file_again")
 	}
 	return web.show(w, r, f.status, "claim-form", view.Page{Title: web.t(r, "claim.new"), Nav: "claims", Who: who, Body: body})
 }
 
 func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	var once *string
 	return submit(web, w, r, who, action[warranty.FileClaim, warranty.Claim]{
 		op: api.FileClaim,
-		// The files are checked and kept first: a claim is not filed without a file that was chosen for it.
+		// A claim is not filed without a file that was chosen for it.
 		prepare: func(f form) error {
 			if f.resumed {
 				return errResumed
 			}
-			once = f.onceWith(filesOf(r).Files)
-			if id := f.Value("kept"); id != "" { // the form is of the release before this one
-				f.Values.Add("documents", id)
-				f.Values.Del("kept")
-			}
-			if err := web.keepFiles(r, who, &f, filesOf(r), nil); err != nil {
+			if err := filesOf(r).err; err != nil {
 				return err
 			}
 			var c warranty.Checks
@@ -177,7 +166,7 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 			return c.Err()
 		},
 		do: func(ctx context.Context, who warranty.Principal, in warranty.FileClaim) (warranty.Claim, error) {
-			in.IdempotencyKey = once
+			in.IdempotencyKey = filesOf(r).once
 			return web.Service.FileClaim(ctx, who, in)
 		},
 		again: web.showClaimForm,
@@ -187,7 +176,7 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 			}
 			done := "filed"
 			for _, id := range warranty.DocumentIDs(f.Values["documents"]) {
-				_, err := web.Service.AttachKept(r.Context(), who, id, in)
+				_, err := web.Service.AttachDraft(r.Context(), who, id, in)
 				var refusal *warranty.Error
 				switch {
 				case errors.As(err, &refusal) && refusal.Code != warranty.Internal:

@@ -63,7 +63,7 @@ func TestNewClaimWithPhoto(t *testing.T) {
 	messages := strings.TrimSuffix(filed.Location, "?done=filed") + "/messages?account=" + nora.ID
 	post(messages, field("action", "reply"), field("body", "See."), huge("huge.pdf"), file("small.pdf", pdf), file("../d.pdf", pdf)).
 		Says(t, "a message", 422, "huge.pdf: The file is too large. The limit is 20 MiB.\n../d.pdf: ", "small.pdf is kept.", "See.")
-	w.Exec(`DELETE FROM held_files`)
+	w.Exec(`DELETE FROM drafts`)
 	some := send([]string{"a.pdf", "../b.pdf", "c.pdf"})
 	some.Says(t, "one is refused", 422, "a.pdf is kept.", "c.pdf is kept.", "../b.pdf: ", "It flickers.")
 	var kept []string
@@ -74,7 +74,7 @@ func TestNewClaimWithPhoto(t *testing.T) {
 	whole := send([]string{"d.pdf"}, append(kept, "drop", kept[3])...)
 	b.Get(whole.Location).Says(t, "several files", 200, "Claim filed.", "a.pdf", "d.pdf")
 	b.Get(whole.Location).Hides(t, "the removed file", "c.pdf")
-	equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
+	equal(t, "kept files", w.Count(`SELECT count(*) FROM drafts`), 0)
 
 	// Sent twice: one claim with its files. Their ids in another form give that one no files.
 	once := field("once", b.Get("/claims/new").Value("once"))
@@ -83,7 +83,7 @@ func TestNewClaimWithPhoto(t *testing.T) {
 	equal(t, "sent twice", post("/claims", append(typed, once, file("new.pdf", pdf))...).Location, first.Location)
 	equal(t, "claims", w.Count(`SELECT count(*) FROM claims`), claims+1)
 	equal(t, "documents", w.Count(`SELECT count(*) FROM documents WHERE file_name = 'new.pdf'`), 1)
-	equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
+	equal(t, "kept files", w.Count(`SELECT count(*) FROM drafts`), 0)
 	typed = append(typed, once, field("documents", kept[1]))
 	another := post("/claims", typed...)
 	if another.Location == first.Location || !strings.HasSuffix(another.Location, "?done=filed_without") {
@@ -102,9 +102,9 @@ func TestNewClaimWithPhoto(t *testing.T) {
 	gone := post(messages, field("action", "reply"), field("body", "Gone."), field("documents", nora.ID), file("stays.pdf", pdf))
 	gone.Says(t, "a kept file that is gone", 422, "no longer here", "stays.pdf is kept.", "Gone.")
 	gone.Hides(t, "the file that is gone", `value="`+nora.ID+`" name="documents"`, `name="documents" value="`+nora.ID)
-	equal(t, "a file in another field", post(messages, field("action", "reply"), field("body", "Lost."), part{Name: "files", FileName: "x.pdf", Value: pdf}).Status, 422)
+	equal(t, "a file in another field", post(messages, field("action", "reply"), field("body", "Lost."), part{Name: "files", FileName: "x.pdf", Value: pdf}).Status, 400)
 	equal(t, "messages", w.Count(`SELECT count(*) FROM claim_messages WHERE body IN ('Gone.', 'Lost.')`), 0)
-	w.Exec(`DELETE FROM held_files`)
+	w.Exec(`DELETE FROM drafts`)
 	equal(t, "documents", w.Count(`SELECT count(*) FROM documents WHERE file_name = 'look.pdf'`), 2)
-	equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
+	equal(t, "kept files", w.Count(`SELECT count(*) FROM drafts`), 0)
 }

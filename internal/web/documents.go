@@ -2,8 +2,6 @@ package web
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -72,81 +70,72 @@ func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who war
 	if err != nil {
 		return err
 	}
-	if body.Kept, err = web.showKept(r, who, &body.form); err != nil {
+	if body.Files, err = web.draftsOf(r, who, &body.form); err != nil {
 		return err
 	}
 	v := view.Page{Title: web.t(r, "document.new"), Nav: "documents", Who: who, Body: body}
 	return web.show(w, r, f.status, "document-form", v)
 }
 
-func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
-	if r.Context().Value(resumedKey{}) != nil {
-		return web.showResumed(w, r, who, web.showDocumentForm)
+func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
 	}
-	if err := web.checkUpload(w, r, who); err != nil {
-		r, cancel := upload.RenewContext(r)
-		defer cancel()
-		web.refuse(w, r, who, err)
-		return nil
-	}
-	values, file, err := upload.Form(w, r, web.Service, who, "file")
-	r, cancel := upload.RenewContext(r)
-	defer cancel()
-	defer func() { err = errors.Join(err, file.Forget(context.WithoutCancel(r.Context()))) }()
-	f := form{Values: values}
-	var d warranty.Document
-	if err == nil {
-		d, err = web.attachDocument(r, who, f.Values, file)
-	}
+	d, err := web.attachDocument(r, who, f)
 	var same *sameDocument
 	switch {
 	case errors.As(err, &same):
 		return redirect(w, r, "/documents/"+same.ID.String()+"?done=duplicate")
 	case err == nil:
 		return redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded")
-	}
-	if !web.setErrors(w, r, &f, err) {
-		return err
-	}
-	kind, _ := warranty.ParseEnum[warranty.DocumentType](f.Value("type"))
-	if err := web.keepFile(r, who, &f, file, cmp.Or(kind, warranty.Receipt)); err != nil {
+	case !web.setErrors(w, r, &f, err):
 		return err
 	}
 	return web.showDocumentForm(w, r, who, f)
 }
 
 // attachDocument adds the file of the form to the warranty that was chosen.
-func (web *Web) attachDocument(
-	r *http.Request, who warranty.Principal, values url.Values, file *upload.File,
-) (d warranty.Document, err error) {
+func (web *Web) attachDocument(r *http.Request, who warranty.Principal, f form) (d warranty.Document, err error) {
+	if f.resumed {
+		return d, errResumed
+	}
 	var c warranty.Checks
 	in := warranty.UploadDocument{}
-	if in.WarrantyID, err = warranty.ParseWarrantyKey(values.Get("warranty_id")); err != nil {
+	if in.WarrantyID, err = warranty.ParseWarrantyKey(f.Value("warranty_id")); err != nil {
 		c.Add("warranty_id", "required", web.t(r, "form.required"))
 	}
-	if in.Type, err = warranty.ParseEnum[warranty.DocumentType](values.Get("type")); err != nil || in.Type == "" {
+	if in.Type, err = warranty.ParseEnum[warranty.DocumentType](f.Value("type")); err != nil || in.Type == "" {
 		c.Add("type", "required", web.t(r, "form.required"))
 	}
-	if claim := values.Get("claim_id"); claim != "" {
+	if claim := f.Value("claim_id"); claim != "" {
 		if in.ClaimID, err = warranty.ParseClaimKey(claim); err != nil {
 			return d, warranty.ErrNotFound
 		}
 	}
-	if _, kept := keptFile(values); file == nil && !kept {
+	ids, refused := warranty.DocumentIDs(f.Values["documents"]), filesOf(r).err
+	if len(ids) == 0 && refused == nil {
 		c.Add("file", "required", web.t(r, "document.choose"))
 	}
-	if file != nil && file.Refused != nil {
-		c.Merge(file.Refused)
-	}
+	c.Merge(refused)
 	if len(c.Fields) > 0 {
 		return d, c.Err()
 	}
-	if in.ClaimID.IsZero() {
-		if err := web.findSame(r, who, values, file, in.WarrantyID); err != nil {
-			return d, err
-		}
+	if refused != nil {
+		return d, refused
 	}
-	return web.attach(r, who, values, file, in)
+	drafts, err := web.Service.Drafts(r.Context(), who, f.Values["documents"])
+	if err == nil && len(drafts) > 0 && in.ClaimID.IsZero() {
+		err = web.findSame(r, who, drafts[0], in.WarrantyID)
+	}
+	if err != nil {
+		return d, err
+	}
+	d, err = web.Service.AttachDraft(r.Context(), who, ids[0], in)
+	if errors.Is(err, warranty.ErrNotFound) && len(drafts) == 0 {
+		err = web.fileAgain(r)
+	}
+	return d, err
 }
 
 // sameDocument means that a file is already attached to the warranty.
@@ -155,30 +144,18 @@ type sameDocument struct{ warranty.Document }
 // Error implements error.
 func (*sameDocument) Error() string { return "this file is already attached" }
 
-// findSame returns a sameDocument if the warranty has a document with the content of the form's file. Files of claims
-// are not compared: others see them.
-func (web *Web) findSame(
-	r *http.Request, who warranty.Principal, values url.Values, file *upload.File, key warranty.WarrantyKey,
-) error {
-	sum := file.SHA256()
-	id, kept := keptFile(values)
-	if file == nil && kept {
-		list, err := web.Service.KeptFiles(r.Context(), who, []string{id.String()})
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		sum = list[0].SHA256
-	}
-	d, err := web.Service.SameDocument(r.Context(), who, key, sum)
-	switch {
-	case errors.Is(err, warranty.ErrNotFound):
+// findSame returns a sameDocument if the warranty has a document with the content of a draft, which it drops. Files of
+// claims are not compared: others see them.
+func (web *Web) findSame(r *http.Request, who warranty.Principal, f service.Draft, key warranty.WarrantyKey) error {
+	d, err := web.Service.SameDocument(r.Context(), who, key, f.SHA256)
+	if errors.Is(err, warranty.ErrNotFound) {
 		return nil
-	case err != nil:
+	}
+	if err == nil {
+		err = web.Service.DropDrafts(r.Context(), who, []string{f.ID.String()})
+	}
+	if err != nil {
 		return err
-	case file == nil:
-		if err := web.Service.DropKept(r.Context(), who, id); err != nil {
-			return err
-		}
 	}
 	return &sameDocument{d}
 }
@@ -187,7 +164,7 @@ func (web *Web) findSame(
 type documentPage struct {
 	service.DocumentPage
 	form
-	Kept *service.KeptFile // for the form that replaces the file
+	Files []service.Draft // for the form that replaces the file
 }
 
 // Image reports whether the page shows the file itself.
@@ -214,11 +191,11 @@ func (web *Web) showDocument(w http.ResponseWriter, r *http.Request, who warrant
 	if err != nil {
 		return err
 	}
-	kept, err := web.showKept(r, who, &f)
+	drafts, err := web.draftsOf(r, who, &f)
 	if err != nil {
 		return err
 	}
-	v := view.Page{Title: d.FileName, Nav: "documents", Who: who, Flash: view.Flash(r), Body: documentPage{d, f, kept}}
+	v := view.Page{Title: d.FileName, Nav: "documents", Who: who, Flash: view.Flash(r), Body: documentPage{d, f, drafts}}
 	return web.show(w, r, f.status, "document", v)
 }
 
@@ -241,31 +218,37 @@ func (web *Web) renameDocument(w http.ResponseWriter, r *http.Request, who warra
 	return redirect(w, r, "/documents/"+id.String()+"?done=renamed")
 }
 
-func (web *Web) replaceDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
+func (web *Web) replaceDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	id, err := warranty.ParseID(r.PathValue("id"))
 	if err != nil {
 		return warranty.ErrNotFound
 	}
-	if r.Context().Value(resumedKey{}) != nil {
-		return web.showResumed(w, r, who, web.showDocument)
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
 	}
-	file := attachedTo(r)
-	switch kept, ok := keptFile(r.PostForm); {
-	case file != nil:
-		_, err = file.Replace(r.Context(), who, id)
-	case ok:
-		_, err = web.Service.ReplaceWithKept(r.Context(), who, id, kept)
-	default:
+	drafts := warranty.DocumentIDs(f.Values["documents"])
+	switch err = filesOf(r).err; {
+	case f.resumed:
+		err = errResumed
+	case err == nil && len(drafts) == 0:
 		var c warranty.Checks
 		c.Add("file", "required", web.t(r, "document.choose"))
 		err = c.Err()
+	case err == nil:
+		_, err = web.Service.ReplaceDocument(r.Context(), who, id, drafts[0])
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return redirect(w, r, "/documents/"+id.String()+"?done=replaced")
-	}
-	f := form{Values: url.Values{}}
-	if !web.setErrors(w, r, &f, err) {
+	case !web.setErrors(w, r, &f, err):
 		return err
+	}
+	if !f.resumed { // the person chooses another file
+		if err := web.Service.DropDrafts(r.Context(), who, f.Values["documents"]); err != nil {
+			return err
+		}
+		f.Values = url.Values{}
 	}
 	return web.showDocument(w, r, who, f)
 }

@@ -67,12 +67,12 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 // askToSignIn leads to the sign-in page, which leads back to the requested page. A
 // resumable form is carried through sign-in.
 func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) error {
-	if kept := web.keep(w, r); kept != nil {
+	if late := web.lateDraft(w, r); late != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return web.showSignIn(w, r, "done.kept", signInPage{
-			form: form{status: http.StatusUnauthorized},
-			Next: web.pageOf(kept.Action),
-			Kept: kept,
+			form:  form{status: http.StatusUnauthorized},
+			Next:  web.pageOf(late.Action),
+			Draft: late,
 		})
 	}
 	query := url.Values{"next": {r.URL.RequestURI()}}

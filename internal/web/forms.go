@@ -79,7 +79,7 @@ func (f form) once() *string {
 }
 
 // onceWith is once for a form whose files have no id yet: a file gets another one each time that it is sent.
-func (f form) onceWith(files []upload.MessageFile) *string {
+func (f form) onceWith(files []upload.File) *string {
 	sent := form{Values: maps.Clone(f.Values)}
 	for _, file := range files {
 		sent.Values.Add("file", file.SHA256+" "+file.Name)
@@ -226,8 +226,7 @@ type addition struct {
 	Warranties []warranty.Warranty
 	More       bool // there are older warranties than these
 	Types      []string
-	Kept       *service.KeptFile
-	Files      []service.KeptFile // of a claim
+	Files      []service.Draft
 }
 
 // additionOf returns the form with the newest warranties that match in. The warranty of

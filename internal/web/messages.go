@@ -2,10 +2,8 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/service"
-	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
@@ -31,7 +28,7 @@ type claimDetail struct {
 	Talk        []talkItem // newest first
 	Older       string     // URL of the older messages, if there are any
 	Question    string     // the message that the reader should reply to
-	Kept        []service.KeptFile
+	Files       []service.Draft
 	Handling    *warranty.ClaimHandling // nil for owners
 	Replies     []warranty.SavedReply
 	Record      warranty.Warranty
@@ -155,7 +152,7 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 			d.Question = m.Body
 		}
 	}
-	if d.Kept, err = web.Service.KeptFiles(r.Context(), who, d.Values["documents"]); err != nil {
+	if d.Files, err = web.Service.Drafts(r.Context(), who, d.Values["documents"]); err != nil {
 		return err
 	}
 	for _, file := range documents {
@@ -236,28 +233,18 @@ var claimActions = map[string]warranty.ClaimStatus{
 
 // sendMessage handles the composer of a claim: a message with files, and a decision.
 func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	if r.Context().Value(resumedKey{}) != nil {
-		return web.showResumed(w, r, who, web.showClaim)
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
 	}
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if media != "multipart/form-data" {
-		return errForm
-	}
-	if _, err := web.checkAccount(w, r, who, url.Values{"account": r.URL.Query()["account"], "switch": nil}); err != nil {
-		return web.foreignMessage(w, r, err)
-	}
-	sent, err := upload.ReadMessage(w, r, web.Service, who)
-	r, cancel := upload.RenewContext(r)
-	defer cancel()
-	f := form{Values: sent.Values}
-	var once *string
-	if err == nil {
-		once = f.onceWith(sent.Files)
-		err = web.keepMessageFiles(r, who, &f, &sent)
-	}
-	var next string
-	if err == nil {
-		next, err = web.performMessage(r, who, &f, once)
+	next := ""
+	switch {
+	case f.resumed:
+		err = errResumed
+	case filesOf(r).err != nil:
+		err = filesOf(r).err
+	default:
+		next, err = web.performMessage(r, who, &f)
 		err = web.filesGone(r, who, &f, err)
 	}
 	switch {
@@ -269,79 +256,6 @@ func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty
 	return redirect(w, r, next)
 }
 
-// foreignMessage returns the error for a message that was opened for another account, with what was typed.
-func (web *Web) foreignMessage(w http.ResponseWriter, r *http.Request, err error) error {
-	var foreign *foreignForm
-	if !errors.As(err, &foreign) {
-		return err
-	}
-	values, files, failed := upload.SkipFiles(w, r)
-	if failed != nil {
-		return failed
-	}
-	if files {
-		values.Set("action", "again") // the files must be chosen again
-	}
-	foreign.values, foreign.multipart = values, true
-	return foreign
-}
-
-// keepMessageFiles keeps the files of a message about the claim of the path.
-func (web *Web) keepMessageFiles(r *http.Request, who warranty.Principal, f *form, sent *upload.MessageForm) error {
-	var c warranty.Claim
-	key, err := warranty.ParseClaimKey(r.PathValue("id"))
-	if err == nil {
-		c, _, err = web.Service.ClaimMoves(r.Context(), who, key)
-	} else {
-		err = warranty.ErrNotFound
-	}
-	if err != nil {
-		return errors.Join(err, web.forgetFiles(r.Context(), sent))
-	}
-	return web.keepFiles(r, who, f, sent, &c)
-}
-
-// keepFiles keeps the files of a message or a new claim for the person until it is sent, so that nobody else sees them
-// before. The form then has their ids. Those that the person removed are deleted. claim is nil for a new one.
-func (web *Web) keepFiles(
-	r *http.Request, who warranty.Principal, f *form, sent *upload.MessageForm, claim *warranty.Claim,
-) (err error) {
-	ctx, refused, files := r.Context(), sent.Refused, sent.Files
-	sent.Files = nil // the service forgets what it refuses
-	for i, e := range refused.Fields {
-		if name, text, ok := strings.Cut(e.Message, ": "); ok {
-			refused.Fields[i].Message = name + ": " + web.reader(r).Message(text)
-		}
-	}
-	for _, file := range files {
-		if err != nil {
-			err = errors.Join(err, web.Service.ForgetFile(ctx, file.StoredFile))
-			continue
-		}
-		kept, failed := web.Service.KeepFile(ctx, who, file.StoredFile,
-			warranty.UploadDocument{Type: warranty.ClaimEvidence, FileName: file.Name}, claim)
-		var refusal *warranty.Error
-		switch {
-		case errors.As(failed, &refusal) && len(refusal.Fields) > 0:
-			refused.Add("file", refusal.Fields[0].Code, file.Name+": "+web.reader(r).Message(refusal.Fields[0].Message))
-		case failed != nil:
-			err = failed
-		default:
-			f.Values.Add("documents", kept.ID.String())
-		}
-	}
-	if err == nil {
-		dropped := f.Values["drop"]
-		f.Values["documents"] = slices.DeleteFunc(f.Values["documents"], func(d string) bool { return slices.Contains(dropped, d) })
-		err = web.dropKept(ctx, who, dropped)
-	}
-	f.Values.Del("drop")
-	if err != nil {
-		return err
-	}
-	return refused.Err()
-}
-
 // filesGone returns the error for a message that was refused because files that the form keeps are gone, such as after a day.
 // The form then has the others.
 func (web *Web) filesGone(r *http.Request, who warranty.Principal, f *form, refused error) error {
@@ -349,7 +263,7 @@ func (web *Web) filesGone(r *http.Request, who warranty.Principal, f *form, refu
 	if !errors.As(refused, &refusal) || !slices.ContainsFunc(refusal.Fields, func(e warranty.FieldError) bool { return e.Field == "documents" }) {
 		return refused
 	}
-	kept, err := web.Service.KeptFiles(r.Context(), who, f.Values["documents"])
+	kept, err := web.Service.Drafts(r.Context(), who, f.Values["documents"])
 	if err != nil || len(kept) == len(f.Values["documents"]) {
 		return errors.Join(refused, err)
 	}
@@ -362,29 +276,15 @@ func (web *Web) filesGone(r *http.Request, who warranty.Principal, f *form, refu
 	return c.Err()
 }
 
-// dropKept deletes files that the person keeps. Those that became documents stay.
-func (web *Web) dropKept(ctx context.Context, who warranty.Principal, ids []string) error {
-	for _, id := range warranty.DocumentIDs(ids) {
-		if err := web.Service.DropKept(ctx, who, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // performMessage performs the button of the composer and returns the next page, or "" to show the form again.
-func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form, once *string) (next string, err error) {
+func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form) (next string, err error) {
 	key, err := warranty.ParseClaimKey(r.PathValue("id"))
 	if err != nil {
 		return "", warranty.ErrNotFound
 	}
 	action, documents, body := f.Value("action"), f.Values["documents"], f.Value("body")
 	next = "/claims/" + r.PathValue("id")
-	switch action {
-	case "again":
-		f.Errors = map[string]string{"file": web.t(r, "claim.again")}
-		return "", nil
-	case "insert":
+	if action == "insert" {
 		id, err := warranty.ParseID(f.Value("reply"))
 		if err != nil {
 			return "", errForm
@@ -403,10 +303,11 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form,
 		return "", c.Err()
 	}
 	if !moves {
+		once := filesOf(r).once
 		_, err := web.Service.WriteMessage(r.Context(), who, warranty.WriteMessage{ID: key, Body: body, Documents: documents, IdempotencyKey: once})
 		if once != nil && warranty.AsError(err).Code == warranty.IdempotencyKeyReused {
 			// The same message was sent before; only the ids of its files differ.
-			err = web.dropKept(r.Context(), who, documents)
+			err = web.Service.DropDrafts(r.Context(), who, documents)
 		}
 		return next + "?done=sent", err
 	}

@@ -156,24 +156,6 @@ func TestWebFormBelongsToItsAccount(t *testing.T) {
 			b.Post(path).Says(t, path, http.StatusPreconditionFailed, text...)
 		})
 	}
-	// The file of an upload is not stored.
-	files := w.Stored()
-	upload := func(address string) page {
-		return b.SendBody("POST", address, `multipart/form-data; boundary="`+boundary+`"`,
-			strings.NewReader(form(document(record, "a.pdf", pdf)...)), "Sec-Fetch-Site", "same-origin")
-	}
-	for _, address := range []string{"/documents", "/documents?account=" + nora.ID} {
-		var lost page
-		w.Unchanged(t, address, func() { lost = upload(address) })
-		lost.Says(t, address, http.StatusPreconditionFailed, append(text, "Choose the file again")...)
-		equal(t, "files", len(w.Stored()), len(files))
-		sendAgain(b, lost).Leads(t, address, "/documents/new")
-		b.Get("/documents/new").Says(t, "the form", 200, `action="/documents?account=`+nora.ID+`"`)
-		upload("/documents?account="+nora.ID).Says(t, "the upload", http.StatusSeeOther)
-		files = w.Stored()
-		b.Post("/switch", "account", halden)
-	}
-
 	// The person's own forms are performed whichever account is current.
 	b.Post("/settings/profile", "account", nora.ID, "name", "Nora L").Leads(t, "the profile", "/settings/profile?done=saved")
 	b.Post("/settings/profile", "account", halden, "name", "Nora M").Says(t, "the profile for an organization", http.StatusPreconditionFailed)

@@ -53,13 +53,7 @@ func (web *Web) importProducts(w http.ResponseWriter, r *http.Request, who warra
 	if err != nil {
 		return err
 	}
-	if who, err = web.checkAccount(w, r, who, p.Values); err != nil {
-		var foreign *foreignForm
-		if errors.As(err, &foreign) {
-			p.Values.Del("sheet")
-			p.Values.Set("kept", p.Kept())
-			foreign.multipart = true
-		}
+	if who, err = web.checkSheet(w, r, who, p); err != nil {
 		return err
 	}
 	if err := who.Account.Require(warranty.Member); err != nil {

@@ -20,7 +20,7 @@ func (web *Web) cookieName() string {
 }
 
 // setCookie sets the session cookie. It outlives the session by a day, so that the files of a form that is sent too late
-// are kept for its person; see keepLate.
+// are kept for its person; see readLate.
 func (web *Web) setCookie(w http.ResponseWriter, secret string, expires time.Time) {
 	web.setHostCookie(w, web.cookieName(), secret, expires.Add(24*time.Hour))
 }

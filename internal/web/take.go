@@ -150,9 +150,9 @@ func (web *Web) signInToTake(w http.ResponseWriter, r *http.Request, who warrant
 	}
 	email := f.Value("email")
 	return web.showSignIn(w, r, "", signInPage{
-		form: form{Values: url.Values{"email": {email}}},
-		Next: takeForm,
-		Kept: &keptForm{Action: takeConfirm, Values: url.Values{"code": {f.Value("code")}}},
+		form:  form{Values: url.Values{"email": {email}}},
+		Next:  takeForm,
+		Draft: &draft{Action: takeConfirm, Values: url.Values{"code": {f.Value("code")}}},
 	})
 }
 

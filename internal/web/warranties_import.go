@@ -54,13 +54,7 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 	if err != nil {
 		return err
 	}
-	if who, err = web.checkAccount(w, r, who, p.Values); err != nil {
-		var foreign *foreignForm
-		if errors.As(err, &foreign) {
-			p.Values.Del("sheet")
-			p.Values.Set("kept", p.Kept())
-			foreign.multipart = true
-		}
+	if who, err = web.checkSheet(w, r, who, p); err != nil {
 		return err
 	}
 	switch p.Value("do") {
@@ -73,6 +67,19 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 		p.Wrong = web.t(r, "import.changed")
 	}
 	return web.previewSheet(w, r, who, p)
+}
+
+// checkSheet is checkAccount for a form with a sheet, which the page about another account carries too.
+func (web *Web) checkSheet(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage,
+) (warranty.Principal, error) {
+	who, err := web.checkAccount(w, r, who, p.Values)
+	if foreign := new(foreignForm); errors.As(err, &foreign) {
+		p.Values.Del("sheet")
+		p.Values.Set("kept", p.Kept())
+		foreign.multipart = true
+	}
+	return who, err
 }
 
 // previewSheet shows the warranties that a sheet would create.

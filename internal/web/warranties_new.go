@@ -18,7 +18,7 @@ type newForm struct {
 	form
 	Lengths               []length
 	Categories, Suppliers []string // that the account already uses
-	Kept                  *service.KeptFile
+	Files                 []service.Draft
 }
 
 // pickedDate is the value of the field "length" if the end date is typed.
@@ -65,7 +65,7 @@ func (web *Web) showNewWarranty(w http.ResponseWriter, r *http.Request, who warr
 	body := newForm{form: f, Lengths: web.lengthChoices(web.reader(r), newLengths)}
 	body.Lengths = append(body.Lengths, length{pickedDate, web.t(r, "warranty.pick_date")})
 	var err error
-	if body.Kept, err = web.showKept(r, who, &body.form); err != nil {
+	if body.Files, err = web.draftsOf(r, who, &body.form); err != nil {
 		return err
 	}
 	if body.Categories, err = web.suggestions(r.Context(), who, warranty.GroupByCategory); err != nil {
@@ -123,7 +123,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 		do: func(
 			ctx context.Context, who warranty.Principal, in warranty.CreateWarranty,
 		) (warranty.Warranty, error) {
-			in.IdempotencyKey = sent.once()
+			in.IdempotencyKey = filesOf(r).once
 			created, err := web.Service.CreateWarranty(ctx, who, in)
 			if err != nil || !created.Replay {
 				return created, err
@@ -138,9 +138,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			if f.err != nil && warranty.AsError(f.err).Code == warranty.AlreadyExists {
 				f.Values.Set("once", web.Service.NewID().String())
 			}
-			if err := web.keepFile(r, who, &f, attachedTo(r), warranty.Receipt); err != nil {
-				return err
-			}
+			web.setFileError(r, &f)
 			return web.showNewWarranty(w, r, who, f)
 		},
 		done: func(_ form, created warranty.Warranty) error {
@@ -162,9 +160,13 @@ func (web *Web) attachReceipt(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, created warranty.Warranty, sent form,
 ) error {
 	next := warrantyPage(created, "created")
-	_, err := web.attach(r, who, sent.Values, attachedTo(r), warranty.UploadDocument{
-		WarrantyID: warranty.WarrantyKey{ID: created.ID}, Type: warranty.Receipt, IdempotencyKey: sent.once(),
-	})
+	in := warranty.UploadDocument{WarrantyID: warranty.WarrantyKey{ID: created.ID}, Type: warranty.Receipt}
+	err := filesOf(r).err
+	if ids := warranty.DocumentIDs(sent.Values["documents"]); err == nil && len(ids) > 0 {
+		if _, err = web.Service.AttachDraft(r.Context(), who, ids[0], in); errors.Is(err, warranty.ErrNotFound) {
+			err = web.fileAgain(r)
+		}
+	}
 	if err == nil {
 		return redirect(w, r, next)
 	}

@@ -80,7 +80,7 @@ const keptText = "receipt.pdf is kept. You don&#39;t need to choose it again."
 // keptIn returns the id of the file that a form keeps.
 func keptIn(t *testing.T, p page) string {
 	t.Helper()
-	_, rest, found := strings.Cut(p.Body, `name="kept" value="`)
+	_, rest, found := strings.Cut(p.Body, `name="documents" value="`)
 	if !found {
 		t.Fatalf("the form keeps no file: %s", p.Body)
 	}
@@ -96,14 +96,14 @@ func TestWebKeepsTheFileOfARefusedForm(t *testing.T) {
 	b, other := w.SignedIn(t, olga), w.SignedIn(t, otto)
 	refuse := func(file, kept string, more ...string) string {
 		t.Helper()
-		values := append([]string{"account", olga.ID, "product_name", " ", "start_date", "2026-11-15", "length", "36", "kept", kept}, more...)
+		values := append([]string{"account", olga.ID, "product_name", " ", "start_date", "2026-11-15", "length", "36", "documents", kept}, more...)
 		p := newWarranty(b, file, pdf, values...)
 		p.Says(t, "a refused form", 422, "receipt.pdf is kept.")
 		return keptIn(t, p)
 	}
 	save := func(b *browser, who, file, kept string, more ...string) page {
 		t.Helper()
-		values := append([]string{"account", who, "product_name", "Kettle", "start_date", "2026-11-15", "length", "36", "kept", kept}, more...)
+		values := append([]string{"account", who, "product_name", "Kettle", "start_date", "2026-11-15", "length", "36", "documents", kept}, more...)
 		return newWarranty(b, file, pdf, values...)
 	}
 	kept := refuse("receipt.pdf", "")
@@ -123,7 +123,7 @@ func TestWebKeepsTheFileOfARefusedForm(t *testing.T) {
 	if body := b.Get(saved.Location).Body; strings.Contains(body, "receipt.pdf") || !strings.Contains(body, "bill.pdf") {
 		t.Error("the file that was chosen last was not attached alone")
 	}
-	equal(t, "files that wait", w.Count(`SELECT count(*) FROM held_files`), 0)
+	equal(t, "files that wait", w.Count(`SELECT count(*) FROM drafts`), 0)
 
 	// The form of a document.
 	record := strings.TrimPrefix(strings.Split(saved.Location, "?")[0], "/warranties/")
@@ -133,9 +133,9 @@ func TestWebKeepsTheFileOfARefusedForm(t *testing.T) {
 	}
 	p := send(field("warranty_id", ""), field("type", "invoice"), file("receipt.pdf", pdf+"2"))
 	p.Says(t, "no warranty", 422, keptText, `<option value="invoice" selected`)
-	equal(t, "sent again", send(field("warranty_id", record), field("type", "invoice"), field("kept", keptIn(t, p))).Status, http.StatusSeeOther)
+	equal(t, "sent again", send(field("warranty_id", record), field("type", "invoice"), field("documents", keptIn(t, p))).Status, http.StatusSeeOther)
 	b.Get("/warranties/"+record).Says(t, "the record", 200, "receipt.pdf", "Invoice")
-	send(field("warranty_id", record), field("type", "invoice"), field("kept", keptIn(t, p)), field("drop", "1")).
+	send(field("warranty_id", record), field("type", "invoice"), field("documents", keptIn(t, p)), field("drop", keptIn(t, p))).
 		Says(t, "removed", 422, "Choose a file.")
 }
 
@@ -172,5 +172,5 @@ func TestWebMessageFilesWait(t *testing.T) {
 	equal(t, "sent", sent.Status, http.StatusSeeOther)
 	shop.Get("/claims/"+claim).Says(t, "sent", 200, "plate.pdf", "Here.")
 	unseen("bill.pdf")
-	equal(t, "files that wait", w.Count(`SELECT count(*) FROM held_files`), 0)
+	equal(t, "files that wait", w.Count(`SELECT count(*) FROM drafts`), 0)
 }

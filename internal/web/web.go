@@ -41,7 +41,7 @@ type Web struct {
 	reference func() (reference, error) // made when it is first shown
 	kept      sync.Map                  // of language: the keptPage of /docs
 	guard     *http.CrossOriginProtection
-	forms     *http.ServeMux // the routes of resumable forms; see resume.go
+	forms     *http.ServeMux // the routes of resumable forms; see drafts.go
 }
 
 // page handles a request for a page. A returned error is shown as an error page.
@@ -156,7 +156,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /reset-password/confirm", page: web.confirmReset, open: true, popup: true},
 
 		{pattern: "GET /warranties", page: web.warranties},
-		{pattern: "POST /warranties", page: web.withFile(web.createWarranty), checks: true},
+		{pattern: "POST /warranties", page: web.withFiles(web.createWarranty), checks: true},
 		{pattern: "GET /warranties/new", page: web.newWarranty, needs: warranty.Member},
 		{pattern: "GET /warranties/export.csv", page: web.downloadWarranties},
 		{pattern: "POST /warranties/export", page: web.exportWarranties},
@@ -208,7 +208,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /claims/new", page: web.newClaim, needs: warranty.Member},
 		{pattern: "GET /claims/{id}", page: empty(web.showClaim)},
 		{pattern: "POST /claims/{id}/status", page: web.moveClaim},
-		{pattern: "POST /claims/{id}/messages", page: web.sendMessage, checks: true},
+		{pattern: "POST /claims/{id}/messages", page: web.withFiles(web.sendMessage), checks: true},
 		{pattern: "POST /claims/{id}/assignee", page: web.assignClaim},
 		{pattern: newsPattern, page: web.claimNews},
 		{pattern: "GET /settings/replies", page: empty(web.showReplies)},
@@ -216,7 +216,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/replies/{id}", page: web.updateReply},
 		{pattern: "POST /settings/replies/{id}/delete", page: web.deleteReply},
 		{pattern: "GET /documents", page: web.documents},
-		{pattern: "POST /documents", page: web.uploadDocument, checks: true},
+		{pattern: "POST /documents", page: web.withFiles(web.uploadDocument), checks: true},
 		{pattern: "GET /documents/new", page: web.newDocument, needs: warranty.Member},
 		{pattern: "GET /documents/versions", page: web.versions},
 		{pattern: "POST /documents/versions/{id}/erase", page: web.eraseVersion},
@@ -225,7 +225,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /documents/{id}/view", page: web.viewDocument},
 		{pattern: "GET /documents/{id}/thumbnail", page: web.thumbnail},
 		{pattern: "POST /documents/{id}/rename", page: web.renameDocument},
-		{pattern: "POST /documents/{id}/replace", page: web.withFile(web.replaceDocument), checks: true},
+		{pattern: "POST /documents/{id}/replace", page: web.withFiles(web.replaceDocument), checks: true},
 		{pattern: "POST /documents/{id}/versions/{version}/restore", page: web.restoreVersion},
 		{pattern: "POST /documents/{id}/delete", page: web.deleteDocument},
 		{pattern: "GET /settings", page: web.settings},

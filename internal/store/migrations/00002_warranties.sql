@@ -120,19 +120,15 @@ CREATE INDEX documents_of_warranty ON documents (warranty_id, id);
 CREATE INDEX documents_by_content ON documents (warranty_id, sha256);
 CREATE INDEX documents_of_uploader ON documents (uploader_id, size_bytes);
 
--- Files without a document: only account_id has access to them, and they expire. id is that of the document that the
--- file was or becomes. state: 1 kept by the person user_id for a form or a message that was not sent yet, 2 replaced by
--- another file of the document replaced_id. The other columns are those of documents.
-CREATE TABLE held_files (
+-- Files of forms and messages that were not sent yet (ADR 52). Only the person user_id has access to them, while they
+-- act for account_id, and they expire. id is that of the document that the file becomes. warranty_id and claim_id are
+-- set if the file is for a message.
+CREATE TABLE drafts (
   id UUID NOT NULL PRIMARY KEY,
-  state SMALLINT NOT NULL,
-  since BIGINT NOT NULL,
   account_id UUID NOT NULL,
-  user_id UUID,
-  replaced_id UUID,
+  user_id UUID NOT NULL,
   warranty_id UUID,
   claim_id UUID,
-  uploader_id UUID NOT NULL,
   file_name TEXT NOT NULL,
   type SMALLINT NOT NULL,
   content_type TEXT NOT NULL,
@@ -141,9 +137,32 @@ CREATE TABLE held_files (
   storage_key TEXT NOT NULL UNIQUE,
   created_at BIGINT NOT NULL
 );
-CREATE INDEX held_files_of_account ON held_files (account_id, state, since);
-CREATE INDEX held_files_of_uploader ON held_files (uploader_id, state, size_bytes);
-CREATE INDEX held_files_by_age ON held_files (state, since);
+CREATE INDEX drafts_of_person ON drafts (account_id, user_id, created_at);
+CREATE INDEX drafts_by_age ON drafts (created_at);
+
+-- Files that were replaced by another file of their document. Only account_id, which uploaded them, has access to them,
+-- and they expire.
+CREATE TABLE document_versions (
+  id UUID NOT NULL PRIMARY KEY,
+  document_id UUID NOT NULL,
+  warranty_id UUID NOT NULL,
+  account_id UUID NOT NULL,
+  file_name TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  size_bytes BIGINT NOT NULL,
+  sha256 BYTEA NOT NULL,
+  storage_key TEXT NOT NULL UNIQUE,
+  replaced_at BIGINT NOT NULL
+);
+CREATE INDEX document_versions_of_account ON document_versions (account_id, replaced_at);
+CREATE INDEX document_versions_of_warranty ON document_versions (warranty_id);
+CREATE INDEX document_versions_by_age ON document_versions (replaced_at);
+
+-- Every file that is in use.
+CREATE VIEW stored_files AS
+SELECT storage_key, sha256, size_bytes FROM documents
+UNION ALL SELECT storage_key, sha256, size_bytes FROM drafts
+UNION ALL SELECT storage_key, sha256, size_bytes FROM document_versions;
 
 -- Small pictures of documents, made when they are first shown (ADR 39). They belong to the file, because a document can
 -- get another one. An empty content means that the file has no picture. tries counts the attempts to make it; 0 means

@@ -74,7 +74,7 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 				t.Errorf("%s: the field %s was lost: %s", path, sent[i], again.Main())
 			}
 		}
-		if b.Cookie == "" || strings.Contains(again.Body, "kept_action") {
+		if b.Cookie == "" || strings.Contains(again.Body, "draft_action") {
 			t.Errorf("%s: not signed in, or the kept form is still there", path)
 		}
 	}
@@ -224,8 +224,8 @@ func TestWebKeptFormIsNoWayIn(t *testing.T) {
 		"//evil.example/warranties", "https://evil.example/warranties", `/\evil.example`, "/nowhere", "", "/warranties/../documents", "/warranties/../settings/api/tokens",
 	} {
 		b := w.Browser(t)
-		got := b.Post("/sign-in", "email", olga.Email, "password", olga.Password, "kept_action", action,
-			"kept.status", "void", "kept.password", "a new password here", "next", "/claims")
+		got := b.Post("/sign-in", "email", olga.Email, "password", olga.Password, "draft_action", action,
+			"draft.status", "void", "draft.password", "a new password here", "next", "/claims")
 		if got.Status != 200 && (got.Status != 303 || !strings.HasPrefix(got.Location, "/") || strings.HasPrefix(got.Location, "//") || strings.Contains(got.Location, "\\")) {
 			t.Errorf("%q: got %d to %q", action, got.Status, got.Location)
 		}
@@ -294,7 +294,7 @@ func TestWebFilesOutliveTheirSession(t *testing.T) {
 		documents := w.Count(`SELECT count(*) FROM documents`)
 		var kept []part
 		for n := range again.Node.Descendants() {
-			if name := attr(n, "name"); n.Data == "input" && attr(n, "type") == "hidden" && (name == "kept" || name == "documents") {
+			if name := attr(n, "name"); n.Data == "input" && attr(n, "type") == "hidden" && name == "documents" {
 				kept = append(kept, field(name, attr(n, "value")))
 			}
 		}

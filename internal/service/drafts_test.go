@@ -4,40 +4,43 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
-// keep keeps a file for a person, for a message about a claim unless it is nil.
-func (w *world) keep(who warranty.Principal, name, content string, claim *warranty.Claim) (service.KeptFile, error) {
+// keep keeps a file of a form for a person.
+func (w *world) keep(who warranty.Principal, name, content string, use service.DraftFor) (service.Draft, error) {
 	w.T.Helper()
 	stored, err := w.Service.StoreFile(context.Background(), strings.NewReader(content))
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return w.Service.KeepFile(context.Background(), who, stored, warranty.UploadDocument{Type: warranty.Receipt, FileName: name}, claim)
+	in := warranty.UploadDocument{Type: warranty.Receipt, FileName: name}
+	return w.Service.KeepDraft(context.Background(), service.AuthorOf(who), stored, in, use)
 }
 
-// TestKeptFilesBelongToOnePerson keeps a file: only its person sees it and makes it a document, once, and it counts as
+// TestDraftsBelongToOnePerson keeps a file: only its person sees it and makes it a document, once, and it counts as
 // storage.
-func TestKeptFilesBelongToOnePerson(t *testing.T) {
+func TestDraftsBelongToOnePerson(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		olga, otto := w.person("Olga", true), w.person("Otto", true)
 		record, foreign := w.record(olga, ""), w.record(otto, "")
-		kept, err := w.keep(olga.Principal, "إيصال.pdf", pdf, nil)
+		kept, err := w.keep(olga.Principal, "إيصال.pdf", pdf, service.DraftFor{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		attach := func(who person, to warranty.ID) (warranty.Document, error) {
-			return w.Service.AttachKept(t.Context(), who.Principal, kept.ID,
+			return w.Service.AttachDraft(t.Context(), who.Principal, kept.ID,
 				warranty.UploadDocument{WarrantyID: warranty.WarrantyKey{ID: to}, Type: warranty.Receipt})
 		}
 		names := func(who person) int {
-			list, err := w.Service.KeptFiles(t.Context(), who.Principal, []string{kept.ID.String(), "nonsense"})
+			list, err := w.Service.Drafts(t.Context(), who.Principal, []string{kept.ID.String(), "nonsense"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +54,7 @@ func TestKeptFilesBelongToOnePerson(t *testing.T) {
 		if _, err := attach(olga, foreign.ID); !errors.Is(err, warranty.ErrNotFound) {
 			t.Errorf("to another person's warranty: %v", err)
 		}
-		if err := w.Service.DropKept(t.Context(), otto.Principal, kept.ID); err != nil {
+		if err := w.Service.DropDrafts(t.Context(), otto.Principal, []string{kept.ID.String()}); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "after Otto tried", names(olga), 1)
@@ -71,19 +74,19 @@ func TestKeptFilesBelongToOnePerson(t *testing.T) {
 	})
 }
 
-// TestKeptFilesOfOneClaim attaches kept files to claims: the same file once, and none that another claim has.
-func TestKeptFilesOfOneClaim(t *testing.T) {
+// TestDraftsOfOneClaim attaches kept files to claims: the same file once, and none that another claim has.
+func TestDraftsOfOneClaim(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		record := w.record(olga, "")
 		first, second := w.claim(olga, record.ID), w.claim(olga, record.ID)
 		attach := func(claim warranty.Claim, id warranty.ID) (warranty.Document, error) {
-			return w.Service.AttachKept(t.Context(), olga.Principal, id, warranty.UploadDocument{
+			return w.Service.AttachDraft(t.Context(), olga.Principal, id, warranty.UploadDocument{
 				WarrantyID: warranty.WarrantyKey{ID: record.ID}, ClaimID: warranty.ClaimKey{ID: claim.ID}, Type: warranty.ClaimEvidence})
 		}
 		var ids []warranty.ID
 		for range 2 { // the form was sent twice, with its file
-			kept, err := w.keep(olga.Principal, "a.pdf", pdf, nil)
+			kept, err := w.keep(olga.Principal, "a.pdf", pdf, service.DraftFor{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,23 +102,23 @@ func TestKeptFilesOfOneClaim(t *testing.T) {
 			t.Errorf("a file of another claim: %v", err)
 		}
 		equal(t, "documents", w.Count(`SELECT count(*) FROM documents`), 1)
-		equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
+		equal(t, "drafts", w.Count(`SELECT count(*) FROM drafts`), 0)
 	})
 }
 
-// TestKeptFilesExpire keeps files that nobody uses: they are deleted after a day, and not by the sweep before.
-func TestKeptFilesExpire(t *testing.T) {
+// TestDraftsExpire keeps files that nobody uses: they are deleted after a day, and not by the sweep before.
+func TestDraftsExpire(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
-		dropped, err := w.keep(olga.Principal, "a.pdf", pdf, nil)
+		dropped, err := w.keep(olga.Principal, "a.pdf", pdf, service.DraftFor{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := w.keep(olga.Principal, "b.pdf", pdf, nil)
+		kept, err := w.keep(olga.Principal, "b.pdf", pdf, service.DraftFor{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Service.DropKept(t.Context(), olga.Principal, dropped.ID); err != nil {
+		if err := w.Service.DropDrafts(t.Context(), olga.Principal, []string{dropped.ID.String()}); err != nil {
 			t.Fatal(err)
 		}
 		used, err := w.Store.Uploaded(t.Context(), olga.User.ID)
@@ -123,21 +126,21 @@ func TestKeptFilesExpire(t *testing.T) {
 			t.Errorf("%d bytes are used, %v", used, err)
 		}
 		expire := func() {
-			if err := w.Service.ExpireKept(t.Context()); err != nil {
+			if err := w.Service.ExpireDrafts(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.sweepFor(23 * time.Hour)
 		expire()
-		equal(t, "after 23 hours", w.Count(`SELECT count(*) FROM held_files`), 1)
+		equal(t, "after 23 hours", w.Count(`SELECT count(*) FROM drafts`), 1)
 		w.sweepFor(2 * time.Hour)
 		// Expired rows are refused whether or not they were removed.
-		list, err := w.Service.KeptFiles(t.Context(), olga.Principal, []string{kept.ID.String()})
+		list, err := w.Service.Drafts(t.Context(), olga.Principal, []string{kept.ID.String()})
 		if err != nil || len(list) != 0 {
 			t.Errorf("expired: %v, %v", list, err)
 		}
 		expire()
-		equal(t, "after a day", w.Count(`SELECT count(*) FROM held_files`), 0)
+		equal(t, "after a day", w.Count(`SELECT count(*) FROM drafts`), 0)
 		if !strings.Contains(w.Log.String(), "deleted files of forms and messages") {
 			t.Error("the log does not say so")
 		}
@@ -146,26 +149,26 @@ func TestKeptFilesExpire(t *testing.T) {
 	})
 }
 
-// TestKeptFilesAreBounded keeps as many files as a person may, and more: the oldest one of this person goes.
-func TestKeptFilesAreBounded(t *testing.T) {
+// TestDraftsAreBounded keeps as many files as a person may, and more: the oldest one of this person goes.
+func TestDraftsAreBounded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga, otto := w.person("Olga", true), w.person("Otto", true)
-		if _, err := w.keep(otto.Principal, "a.txt", "x", nil); err != nil {
+		if _, err := w.keep(otto.Principal, "a.txt", "x", service.DraftFor{}); err != nil {
 			t.Fatal(err)
 		}
 		var ids []string
 		for i := range 51 {
-			kept, err := w.keep(olga.Principal, "a.txt", "x", nil)
+			kept, err := w.keep(olga.Principal, "a.txt", "x", service.DraftFor{})
 			if err != nil {
 				t.Fatalf("file %d: %v", i, err)
 			}
 			ids = append(ids, kept.ID.String())
 		}
-		list, err := w.Service.KeptFiles(t.Context(), olga.Principal, ids)
+		list, err := w.Service.Drafts(t.Context(), olga.Principal, ids)
 		if err != nil || len(list) != 50 || list[0].ID.String() != ids[1] {
 			t.Errorf("%d files are kept, %v", len(list), err)
 		}
-		equal(t, "files", w.Count(`SELECT count(*) FROM held_files`), 51)
+		equal(t, "files", w.Count(`SELECT count(*) FROM drafts`), 51)
 
 		// A program deletes its drafts itself, so that none is dropped for another.
 		record := w.record(olga, "")
@@ -180,9 +183,9 @@ func TestKeptFilesAreBounded(t *testing.T) {
 		if refusal := warranty.AsError(err); len(refusal.Fields) != 1 || refusal.Fields[0].Code != "too_many" {
 			t.Errorf("a draft beyond the limit: %v", err)
 		}
-		equal(t, "files", w.Count(`SELECT count(*) FROM held_files`), 51)
+		equal(t, "files", w.Count(`SELECT count(*) FROM drafts`), 51)
 		w.Service.StorageLimit = 60
-		if _, err := w.keep(otto.Principal, "a.txt", strings.Repeat("x", 61), nil); err == nil {
+		if _, err := w.keep(otto.Principal, "a.txt", strings.Repeat("x", 61), service.DraftFor{}); err == nil {
 			t.Error("more than the storage limit is kept")
 		}
 	})
@@ -228,5 +231,66 @@ func TestAttachmentsAreSeenWhenTheirMessageIsSent(t *testing.T) {
 		w.Must(204, made("DELETE", "/api/documents/"+never, owner.Session, nil))
 		want(t, "deleted twice", w.Do(made("DELETE", "/api/documents/"+never, owner.Session, nil)), 404, "not_found")
 		want(t, "a draft without a claim", w.Do(uploading(owner.Session, append(document(record.ID, "a.pdf", pdf), field("draft", "true"))...)), 422, "validation_failed")
+	})
+}
+
+// TestDraftsAtOnce attaches, drops and expires the same draft at the same time: its file belongs to one document, or it
+// is deleted. A form that is sent twice at the same time attaches its file once.
+func TestDraftsAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.person("Olga", true)
+		for round := range 20 {
+			record := w.record(olga, "")
+			var ids []warranty.ID
+			for range 2 {
+				kept, err := w.keep(olga.Principal, "a.pdf", pdf, service.DraftFor{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, kept.ID)
+			}
+			attach := func(id warranty.ID) func() error {
+				return func() error {
+					_, err := w.Service.AttachDraft(t.Context(), olga.Principal, id,
+						warranty.UploadDocument{WarrantyID: warranty.WarrantyKey{ID: record.ID}, Type: warranty.Receipt})
+					if errors.Is(err, warranty.ErrNotFound) && round%2 == 1 {
+						return nil // it was dropped before
+					}
+					return err
+				}
+			}
+			at := []func() error{attach(ids[0]), attach(ids[round/2%2])} // one draft, or one for each time that a form was sent
+			if round%2 == 1 {
+				at = append(at, func() error {
+					return w.Service.DropDrafts(t.Context(), olga.Principal, []string{ids[0].String()})
+				}, func() error {
+					return w.Store.Write(t.Context(), func(tx *store.Tx) error {
+						_, err := tx.ExpireDrafts(w.Clock.Now().Add(time.Minute), w.Clock.Now())
+						return err
+					})
+				})
+			}
+			var group sync.WaitGroup
+			for _, do := range at {
+				group.Go(func() {
+					if err := do(); err != nil {
+						t.Errorf("round %d: %v", round, err)
+					}
+				})
+			}
+			group.Wait()
+			if err := w.Service.DropDrafts(t.Context(), olga.Principal, []string{ids[1].String()}); err != nil {
+				t.Fatal(err)
+			}
+			if round%2 == 0 {
+				equal(t, "documents", w.Count(`SELECT count(*) FROM documents WHERE warranty_id IN (
+					SELECT id FROM warranties ORDER BY id DESC LIMIT 1)`), 1)
+			}
+			equal(t, "drafts", w.Count(`SELECT count(*) FROM drafts`), 0)
+			equal(t, "files in use and deleted", w.Count(`SELECT count(*) FROM stored_files`)+
+				w.Count(`SELECT count(*) FROM unused_files WHERE state = 1`), 2*(round+1))
+			equal(t, "files both in use and deleted", w.Count(`SELECT count(*) FROM stored_files f
+				JOIN unused_files u ON u.storage_key = f.storage_key`), 0)
+		}
 	})
 }
