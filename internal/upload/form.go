@@ -25,7 +25,7 @@ const (
 type Form struct {
 	Values  url.Values
 	Files   []File
-	Refused []Refusal
+	Refused Refusals
 	Failed  error // why a file could not be stored, although nothing is wrong with it
 }
 
@@ -37,6 +37,12 @@ type File struct {
 
 // Refusal is why a file is not accepted. Name is empty if it is about all of them.
 type Refusal struct{ Name, Code, Message string }
+
+// Refusals lists the files that are not accepted.
+type Refusals []Refusal
+
+// Add adds a refusal.
+func (l *Refusals) Add(name, code, message string) { *l = append(*l, Refusal{name, code, message}) }
 
 // IsForm reports whether a request sends a multipart form.
 func IsForm(r *http.Request) bool {
@@ -69,9 +75,9 @@ func ReadForm(w http.ResponseWriter, r *http.Request, s *service.Service, p warr
 		case refusal == nil:
 			return err
 		case len(refusal.Fields) > 0:
-			f.Refused = append(f.Refused, Refusal{name, refusal.Fields[0].Code, refusal.Fields[0].Message})
+			f.Refused.Add(name, refusal.Fields[0].Code, refusal.Fields[0].Message)
 		case refusal.Code == warranty.BodyTooLarge: // this file alone; the next part is read
-			f.Refused = append(f.Refused, Refusal{name, "too_large", refusal.Message})
+			f.Refused.Add(name, "too_large", refusal.Message)
 		default:
 			f.Failed = refusal
 		}
@@ -84,11 +90,10 @@ func ReadForm(w http.ResponseWriter, r *http.Request, s *service.Service, p warr
 	forgotten := f.Forget(transfer, s)
 	switch {
 	case errors.Is(err, errTooMany):
-		f.Refused = append(f.Refused, Refusal{"", "too_many", "Choose at most 5 files."})
+		f.Refused.Add("", "too_many", "Choose at most 5 files.")
 		err = nil
 	case warranty.AsError(err).Code == warranty.BodyTooLarge:
-		const together = "Together the files are too large. Choose the other files again."
-		f.Refused = append(f.Refused, Refusal{"", "too_large", together})
+		f.Refused.Add("", "too_large", "Together the files are too large. Choose the other files again.")
 		err = nil
 	}
 	return f, errors.Join(err, forgotten)

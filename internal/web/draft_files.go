@@ -30,50 +30,60 @@ func filesOf(r *http.Request) sentFiles {
 // withFiles returns a page for a form that may have files. They become drafts first, so that such a form is handled
 // like any other: nothing is lost when it is refused, and nobody else sees the files before it is performed.
 func (web *Web) withFiles(p page) page {
-	return func(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
+	return func(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 		if r.Context().Value(resumedKey{}) != nil {
 			return p(w, r, who)
 		}
-		var sent upload.Form
-		if upload.IsForm(r) {
-			if sent, err = upload.ReadForm(w, r, web.Service, who); err != nil {
-				return err
-			}
+		if !upload.IsForm(r) {
+			return web.performWithFiles(w, r, who, p, &upload.Form{})
+		}
+		sent, err := upload.ReadForm(w, r, web.Service, who)
+		r, cancel := upload.RenewContext(r)
+		defer cancel()
+		if err == nil {
 			r.PostForm = sent.Values
-			renewed, cancel := upload.RenewContext(r)
-			defer cancel()
-			r = renewed
+			err = web.performWithFiles(w, r, who, p, &sent)
 		}
-		r = r.WithContext(service.AsOneForm(r.Context()))
-		f, err := readForm(w, r)
-		if err != nil {
-			return errors.Join(err, sent.Forget(r.Context(), web.Service))
+		if err != nil { // shown here, because the context of the request may have ended
+			web.refuse(w, r, who, err)
 		}
-		// Some forms have their account in the address.
-		if account := cmp.Or(r.URL.Query().Get("account"), f.Value("account")); account != "" {
-			f.Values.Set("account", account)
-		}
-		acting, err := web.checkAccount(w, r, who, f.Values)
-		if foreign := new(foreignForm); errors.As(err, &foreign) {
-			opened, unknown := web.actFor(r.Context(), who, foreign.account)
-			foreign.dropped = web.keepFor(r, service.AuthorOf(opened), unknown, f.Values, &sent) != nil
-		}
-		if err != nil {
-			return errors.Join(err, sent.Forget(r.Context(), web.Service))
-		}
-		files, before := sentFiles{once: f.onceWith(sent.Files)}, f.Values["documents"]
-		files.err = web.keepFiles(r, service.AuthorOf(acting), f.Values, &sent)
-		gone := without(slices.Concat(before, f.Values["drop"]), f.Values["documents"])
-		f.Values.Del("drop")
-		if err = web.Service.DropDrafts(r.Context(), acting, gone); err == nil {
-			err = p(w, r.WithContext(context.WithValue(r.Context(), filesKey{}, files)), acting)
-		}
-		if err != nil { // the form is lost
-			made := without(f.Values["documents"], before)
-			err = errors.Join(err, web.Service.DropDrafts(context.WithoutCancel(r.Context()), acting, made))
-		}
-		return err
+		return nil
 	}
+}
+
+// performWithFiles calls the page of a form whose files were read.
+func (web *Web) performWithFiles(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, p page, sent *upload.Form,
+) error {
+	r = r.WithContext(service.AsOneForm(r.Context()))
+	f, err := readForm(w, r)
+	if err != nil {
+		return errors.Join(err, sent.Forget(r.Context(), web.Service))
+	}
+	// Some forms have their account in the address.
+	if account := cmp.Or(r.URL.Query().Get("account"), f.Value("account")); account != "" {
+		f.Values.Set("account", account)
+	}
+	acting, err := web.checkAccount(w, r, who, f.Values)
+	if foreign := new(foreignForm); errors.As(err, &foreign) {
+		opened, unknown := web.actFor(r.Context(), who, foreign.account)
+		foreign.dropped = web.keepFor(r, service.AuthorOf(opened), unknown, f.Values, sent) != nil
+	}
+	if err != nil {
+		return errors.Join(err, sent.Forget(r.Context(), web.Service))
+	}
+	files, before := sentFiles{once: f.onceWith(sent.Files)}, f.Values["documents"]
+	files.err = web.keepFiles(r, service.AuthorOf(acting), f.Values, sent)
+	gone := without(slices.Concat(before, f.Values["drop"]), f.Values["documents"])
+	f.Values.Del("drop")
+	made := without(f.Values["documents"], before)
+	if err = web.Service.DropDrafts(r.Context(), acting, gone); err == nil {
+		err = p(w, r.WithContext(context.WithValue(r.Context(), filesKey{}, files)), acting)
+	}
+	if err != nil { // the form is lost
+		err = errors.Join(err, web.Service.DropDrafts(r.Context(), acting, made))
+	}
+	return err
 }
 
 // keepFor is keepFiles for someone who may be unknown. It returns an error if the files are not kept.
@@ -114,8 +124,7 @@ func (web *Web) keepFiles(r *http.Request, author service.Author, values url.Val
 		case err == nil:
 			made = append(made, kept.ID.String())
 		case errors.As(err, &refusal) && len(refusal.Fields) > 0:
-			e := refusal.Fields[0]
-			sent.Refused = append(sent.Refused, upload.Refusal{Name: file.Name, Code: e.Code, Message: e.Message})
+			sent.Refused.Add(file.Name, refusal.Fields[0].Code, refusal.Fields[0].Message)
 		default:
 			failed = err
 		}
@@ -140,7 +149,7 @@ func without(list, other []string) []string {
 }
 
 // refusalsOf returns the error for files that were refused. A form with several files names each of them.
-func (web *Web) refusalsOf(r *http.Request, list []upload.Refusal, several bool) error {
+func (web *Web) refusalsOf(r *http.Request, list upload.Refusals, several bool) error {
 	var c warranty.Checks
 	for _, refused := range list {
 		text := web.reader(r).Message(refused.Message)
