@@ -149,7 +149,7 @@ func TestWebIssueRefused(t *testing.T) {
 	b.issue(form, "external_id", "order-1", "serial_number", "T64-8").
 		Says(t, "a used external id", 422, "Another warranty that you issued has this external id.", `value="order-1"`)
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 2)
-	equal(t, "codes", w.Count(`SELECT count(*) FROM handover_codes`), 2)
+	equal(t, "codes", w.Count(`SELECT count(*) FROM offer_codes`), 2)
 	form = b.open("/issue?product=" + product)
 	b.Post("/products/"+product+"/delete", "account", b.account).Leads(t, "deleted", "/products?done=product_deleted")
 	b.issue(form, "serial_number", "T64-9").Says(t, "a deleted product", 422, "This product was deleted.", `value="T64-9"`)
