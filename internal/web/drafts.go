@@ -121,7 +121,8 @@ func (web *Web) lateDraft(w http.ResponseWriter, r *http.Request) *draft {
 // readLate reads a multipart form that was sent after the session ended. If the session has just expired, its files are
 // kept for the person; otherwise nobody is known whom they could be kept for, and the form asks for them again.
 func (web *Web) readLate(w http.ResponseWriter, r *http.Request) (values url.Values, err error) {
-	account, again := r.URL.Query().Get("account"), false
+	account := r.URL.Query().Get("account")
+	var again bool // the files were not kept
 	if author, unknown := web.lateAuthor(r, account); unknown != nil {
 		values, again, err = upload.SkipFiles(w, r) // nobody is signed in, so no file is stored
 	} else {
