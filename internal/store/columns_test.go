@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -90,12 +91,7 @@ func TestErasingForgetsEveryFieldOfAWarranty(t *testing.T) {
 func fillWarranty(t *testing.T) (w warranty.Warranty) {
 	t.Helper()
 	w.ID = newID()
-	v := reflect.ValueOf(&w).Elem()
-	for i := range v.NumField() {
-		if field := v.Type().Field(i); !slices.Contains(computed, field.Name) && v.Field(i).IsZero() {
-			fill(t, field.Name, v.Field(i))
-		}
-	}
+	fillFields(t, &w, computed)
 	w.Standing = warranty.Active
 	return w
 }
@@ -127,6 +123,100 @@ func fill(t *testing.T, name string, v reflect.Value) {
 		}
 	default:
 		t.Fatalf("%s: how is a %s filled?", name, v.Type())
+	}
+}
+
+// TestEveryFieldOfAClaimIsStored fills every field, files the claim, decides it and reads it.
+func TestEveryFieldOfAClaimIsStored(t *testing.T) {
+	computed := []string{"Warranty", "ManagedBy", "WaitingFor", "WebURL", "LastMessage", "Messages", "Replay"}
+	each(t, func(t *testing.T, s *Store) {
+		of, user := fillWarranty(t), newID()
+		filled := warranty.Claim{ID: newID(), WarrantyID: of.ID, Type: warranty.Repair, Status: warranty.Submitted}
+		repaired := warranty.Repaired
+		filled.Resolution = &repaired
+		fillFields(t, &filled, computed)
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			owner := warranty.User{ID: user, Name: "Owner", Email: "owner@example.com", CreatedAt: time.Now()}
+			return errors.Join(tx.InsertUser(owner, "x"), tx.InsertWarranty(of, user), tx.InsertClaim(filled, user),
+				tx.UpdateClaim(filled, filled.Status))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := s.Claim(t.Context(), user, warranty.ClaimKey{ID: filled.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameFields(t, filled, read, computed)
+	})
+}
+
+// TestEveryFieldOfADocumentIsStored fills every field, inserts the document and reads it. Erasing its warranty leaves
+// nothing of it, and nothing of a claim.
+func TestEveryFieldOfADocumentIsStored(t *testing.T) {
+	computed := []string{"Warranty", "WebURL", "MessageID", "Replay"} // a message takes documents that are stored
+	each(t, func(t *testing.T, s *Store) {
+		of, user := fillWarranty(t), newID()
+		claim := warranty.Claim{ID: newID(), ClaimNumber: "CL-1", WarrantyID: of.ID, Type: warranty.Repair, Status: warranty.Submitted}
+		filled := warranty.Document{
+			ID: newID(), WarrantyID: of.ID, ClaimID: &claim.ID, Type: warranty.Receipt, SHA256: strings.Repeat("ab", 32),
+		}
+		fillFields(t, &filled, computed)
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			owner := warranty.User{ID: user, Name: "Owner", Email: "owner@example.com", CreatedAt: time.Now()}
+			return errors.Join(tx.InsertUser(owner, "x"), tx.InsertWarranty(of, user), tx.InsertClaim(claim, user),
+				tx.InsertDocument(filled, user, of.Roles, "key"))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := s.Document(t.Context(), user, filled.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameFields(t, filled, read, computed)
+
+		err = s.Write(t.Context(), func(tx *Tx) error {
+			return errors.Join(tx.DeleteWarranty(of, time.Now()), tx.eraseDeleted(of.ID, time.Now()))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{"documents", "claims"} {
+			err := s.db.Query(t.Context(), `SELECT 1 FROM `+table, func(*engine.Row) error {
+				t.Errorf("%s has a row of an erased warranty", table)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// fillFields sets the fields of a record that are neither computed nor set.
+func fillFields[T any](t *testing.T, record *T, computed []string) {
+	t.Helper()
+	v := reflect.ValueOf(record).Elem()
+	for i := range v.NumField() {
+		if field := v.Type().Field(i); !slices.Contains(computed, field.Name) && v.Field(i).IsZero() {
+			fill(t, field.Name, v.Field(i))
+		}
+	}
+}
+
+// sameFields compares the fields of two records that are not computed.
+func sameFields[T any](t *testing.T, want, got T, computed []string) {
+	t.Helper()
+	a, b := reflect.ValueOf(&want).Elem(), reflect.ValueOf(&got).Elem()
+	for i := range a.NumField() {
+		if name := a.Type().Field(i).Name; slices.Contains(computed, name) {
+			a.Field(i).SetZero()
+			b.Field(i).SetZero()
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read is not what was stored (-stored +read):\n%s", diff)
 	}
 }
 

@@ -21,14 +21,10 @@ type Erasure struct {
 // EventKey identifies an event in history. Events are ordered by it.
 type EventKey struct{ Thread, ID warranty.ID }
 
-// isErased tells whether the erasure e of the user u was not taken back. A release that does not know
-// erasures takes one back by enabling the account.
-const isErased = `u.deleted_at IS NULL AND (e.started_at IS NOT NULL OR e.disabled_at = u.disabled_at)`
-
 // LockErasure returns the erasure of a locked account, or ErrNotFound if there is none.
 func (t *Tx) LockErasure(user warranty.ID) (e Erasure, err error) {
 	err = queryRow(t.ctx, t.tx, `SELECT e.due_at, e.started_at, e.thread_id, e.event_id
-		FROM erasures e JOIN users u ON u.id = e.user_id WHERE e.user_id = $1 AND `+isErased+` /*pg: FOR UPDATE OF e */`,
+		FROM erasures e WHERE e.user_id = $1 /*pg: FOR UPDATE */`,
 		func(r *engine.Row) {
 			e = Erasure{Due: r.Time(), Started: r.Set(), After: EventKey{Thread: r.ID(), ID: r.ID()}}
 		}, user)
@@ -42,10 +38,8 @@ func (t *Tx) PlanErasure(account warranty.ID, due time.Time, restorable bool) er
 	if restorable {
 		may = 1
 	}
-	return t.exactlyOne(`INSERT INTO erasures (user_id, due_at, disabled_at, thread_id, event_id, restorable)
-		VALUES ($1, $2, (SELECT disabled_at FROM users WHERE id = $1), $3, $3, $4)
-		ON CONFLICT (user_id) DO UPDATE SET due_at = excluded.due_at, disabled_at = excluded.disabled_at,
-			restorable = excluded.restorable`,
+	return t.exactlyOne(`INSERT INTO erasures (user_id, due_at, thread_id, event_id, restorable) VALUES ($1, $2, $3, $3, $4)
+		ON CONFLICT (user_id) DO UPDATE SET due_at = excluded.due_at, restorable = excluded.restorable`,
 		account, due, warranty.ID{}, may)
 }
 
@@ -73,8 +67,8 @@ func (s *Store) DueErasures(ctx context.Context, now time.Time, limit int) (user
 
 // PlannedErasures returns the number of accounts that will be erased, and when the first is due.
 func (s *Store) PlannedErasures(ctx context.Context) (n int64, first *time.Time, err error) {
-	err = queryRow(ctx, s.db, `SELECT count(*), min(e.due_at) FROM erasures e JOIN users u ON u.id = e.user_id
-		WHERE `+isErased, func(r *engine.Row) { n, first = r.Int(), r.OptionalTime() })
+	err = queryRow(ctx, s.db, `SELECT count(*), min(due_at) FROM erasures`,
+		func(r *engine.Row) { n, first = r.Int(), r.OptionalTime() })
 	return n, first, err
 }
 

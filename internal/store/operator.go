@@ -36,7 +36,7 @@ type UserSummary struct {
 
 const (
 	summaryColumns = `u.id, u.email, u.name, u.verified_at, u.disabled_at, u.set_aside_for, u.admin_since,
-		u.last_sign_in_at, (SELECT e.due_at FROM erasures e WHERE e.user_id = u.id AND ` + isErased + `), u.created_at, u.kind`
+		u.last_sign_in_at, (SELECT e.due_at FROM erasures e WHERE e.user_id = u.id), u.created_at, u.kind`
 	summaryStorage = `(SELECT CAST(COALESCE(sum(d.size_bytes), 0) AS BIGINT) FROM documents d WHERE d.uploader_id = u.id)`
 )
 

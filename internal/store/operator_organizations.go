@@ -27,7 +27,7 @@ func (s *Store) AllOrganizations(
 ) (list []OrganizationSummary, err error) {
 	err = s.db.Query(ctx, `SELECT u.id, u.name, u.disabled_at, u.created_at,
 			(SELECT count(*) FROM members m WHERE m.account_id = u.id AND m.role > 0),
-			(SELECT e.due_at FROM erasures e WHERE e.user_id = u.id AND `+isErased+`),
+			(SELECT e.due_at FROM erasures e WHERE e.user_id = u.id),
 			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = 1), `+summaryStorage+`
 		FROM organizations o JOIN users u ON u.id = o.id WHERE u.deleted_at IS NULL AND o.id > $1 ORDER BY o.id LIMIT $2`,
 		func(r *engine.Row) error {

@@ -101,7 +101,7 @@ const (
 	organizationColumns = `u.id, u.name, o.website, o.contact_email, o.contact_phone, m.role, m.mail_choices,
 		(SELECT count(*) FROM members n WHERE n.account_id = u.id AND n.role > 0), u.created_at, e.disabled_at, e.due_at`
 	fromOrganizations = ` FROM members m JOIN users u ON u.id = m.account_id JOIN organizations o ON o.id = u.id
-		LEFT JOIN erasures e ON e.user_id = u.id AND e.disabled_at = u.disabled_at AND e.started_at IS NULL AND e.restorable = 1
+		LEFT JOIN erasures e ON e.user_id = u.id AND e.started_at IS NULL AND e.restorable = 1
 		WHERE m.role > 0 AND (u.disabled_at IS NULL OR e.due_at IS NOT NULL AND m.role = 1)`
 )
 

@@ -295,14 +295,12 @@ CREATE TABLE calendars (
   created_by UUID
 );
 
--- Deleted accounts. Each is erased after due_at, in steps. disabled_at is that of the account when it was deleted: if
--- they differ, the account was enabled since and is kept. Once started_at is set, it is too late for that. thread_id
--- and event_id are the last event of history that was looked at. restorable says whether an admin of a deleted
--- organization may restore it: not if an operator deleted it.
+-- Deleted accounts. Each is erased after due_at, in steps. An account that is enabled again loses its row; once
+-- started_at is set, it is too late for that. thread_id and event_id are the last event of history that was looked at.
+-- restorable says whether an admin of a deleted organization may restore it: not if an operator deleted it.
 CREATE TABLE erasures (
   user_id UUID NOT NULL PRIMARY KEY,
   due_at BIGINT NOT NULL,
-  disabled_at BIGINT NOT NULL,
   started_at BIGINT,
   thread_id UUID NOT NULL,
   event_id UUID NOT NULL,
