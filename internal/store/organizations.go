@@ -99,7 +99,8 @@ func (s *Store) Issuer(ctx context.Context, id warranty.ID) (o warranty.Profile,
 // An organization that an admin deleted is listed for its admins until it is erased.
 const (
 	organizationColumns = `u.id, u.name, o.website, o.contact_email, o.contact_phone, m.role, m.mail_choices,
-		(SELECT count(*) FROM members n WHERE n.account_id = u.id AND n.role > 0), u.created_at, e.disabled_at, e.due_at`
+		(SELECT count(*) FROM members n WHERE n.account_id = u.id AND n.role > 0), u.created_at,
+		CASE WHEN e.user_id IS NOT NULL THEN u.disabled_at END, e.due_at`
 	fromOrganizations = ` FROM members m JOIN users u ON u.id = m.account_id JOIN organizations o ON o.id = u.id
 		LEFT JOIN erasures e ON e.user_id = u.id AND e.started_at IS NULL AND e.restorable = 1
 		WHERE m.role > 0 AND (u.disabled_at IS NULL OR e.due_at IS NOT NULL AND m.role = 1)`
