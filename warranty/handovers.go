@@ -135,7 +135,7 @@ type HandoverOffer struct {
 
 // CodeShownOnce is the note of a repeated request for a code.
 const CodeShownOnce = "The code was in the response to the first request with this idempotency key and is not shown " +
-	"again. If it is lost, make another offer with a new key or without one: the code before it then no longer works."
+	"again. If it is lost, hand the warranty over again with a new key or without one: the code before it then no longer works."
 
 // Replayed reports whether this is the stored result of an earlier request.
 func (o HandoverOffer) Replayed() bool { return o.Replay }

@@ -162,9 +162,15 @@ func (t Texts) HandoverOffered(to string, issuer warranty.Party, list []Offered,
 	return m
 }
 
-// HandoverCode sends the code that registers an address with a printed warranty.
-func (t Texts) HandoverCode(to, code, publicURL string) Message {
-	return t.message("handover_code", to, code, t.greeting(""), publicURL, code)
+// HandoverCode sends the code that someone with a printed one asked for. It signs in, so it names what it is for. Another
+// user chose the names, so those that could be used to send spam are left out.
+func (t Texts) HandoverCode(to string, offer warranty.HandoverPreview, code, publicURL string) Message {
+	from := t.plain(offer.From.Name, "handover_code.from")
+	if offer.From.Domain != nil {
+		from = *offer.From.Domain
+	}
+	return t.message("handover_code", to, code, t.greeting(""), publicURL, code,
+		t.plain(offer.ProductName, "handover_offered.product"), from)
 }
 
 // ClaimMessage tells the people on a warranty that someone wrote a message about a claim. Its text is only on

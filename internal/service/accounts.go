@@ -107,7 +107,12 @@ func (s *Service) SignOut(ctx context.Context, p warranty.Principal, _ warranty.
 
 // SignOutEverywhere ends all sessions of the principal, including that of the request.
 func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) error {
-	return s.writeLocked(ctx, p.Self(), func(tx *store.Tx, _ store.Account) error { return tx.DeleteSessions(p.User.ID) })
+	return s.writeLocked(ctx, p.Self(), func(tx *store.Tx, _ store.Account) error {
+		if err := tx.StopSigningIn(p.User.ID); err != nil {
+			return err
+		}
+		return tx.DeleteSessions(p.User.ID)
+	})
 }
 
 // VerifyEmail verifies the principal's address with an emailed code. The records that

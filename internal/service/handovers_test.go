@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -380,4 +382,56 @@ func TestOneOfManyRegisters(t *testing.T) {
 			t.Errorf("%d registered, %d accounts", won.Load(), people)
 		}
 	}, busy)
+}
+
+// TestAnEmailedCodeEndsWithItsOffer asks for an email while the offer is cancelled or replaced: then the code of the email
+// takes nothing.
+func TestAnEmailedCodeEndsWithItsOffer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		for i := range 16 {
+			made := shop.sells(warranty.CreateWarranty{})
+			slip, email := shop.prints(made.ID), fmt.Sprintf("buyer%d@people.example", i)
+			key := warranty.WarrantyKey{ID: made.ID}
+			var asked, ended error
+			together(2, func(n int) {
+				switch {
+				case n == 0:
+					_, asked = w.Service.EmailHandover(ctx, warranty.Principal{}, warranty.EmailHandover{Code: slip, Email: email})
+				case i%2 == 0:
+					_, ended = w.Service.CancelHandover(ctx, shop.acting.Principal, warranty.CancelHandover{ID: key})
+				default:
+					_, ended = w.Service.OfferHandover(ctx, shop.acting.Principal, warranty.OfferHandover{ID: key})
+				}
+			})
+			if ended != nil {
+				t.Fatal(ended)
+			}
+			if asked != nil {
+				continue // the offer had ended
+			}
+			in := warranty.RegisterHandover{Code: w.mailedCode(email)}
+			if _, err := w.Service.RegisterHandover(ctx, warranty.Principal{}, in); fieldCode(err) != "code invalid_code" {
+				t.Errorf("the code of an offer that ended: %v", err)
+			}
+		}
+	}, busy)
+}
+
+// TestWrongCodesDoNotUseUpAnAddress: whoever asks for emails with codes that do not work keeps nobody from getting one.
+func TestWrongCodesDoNotUseUpAnAddress(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		slip := shop.prints(shop.sells(warranty.CreateWarranty{}).ID)
+		counted := map[service.Throttle]int{}
+		w.Service.Throttle = func(_ context.Context, what service.Throttle, _ string) error { counted[what]++; return nil }
+		for _, code := range []string{"wrong", w.newCode(), slip} {
+			_, err := w.Service.EmailHandover(ctx, warranty.Principal{}, warranty.EmailHandover{Code: code, Email: "kim@people.example"})
+			if (err == nil) != (code == slip) {
+				t.Errorf("%s: %v", code, err)
+			}
+		}
+		want := map[service.Throttle]int{service.CodeRequests: 3, service.PrintedCodeMails: 1, service.CodeMails: 1, service.CodeMailsOfDay: 1}
+		equal(t, "counted", counted, want)
+	})
 }

@@ -212,6 +212,11 @@ func (s *Service) throttleCode(ctx context.Context, p warranty.Principal, purpos
 	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
 		return err
 	}
+	return s.throttleAddress(ctx, p, purpose, email)
+}
+
+// throttleAddress is throttleCode without the network.
+func (s *Service) throttleAddress(ctx context.Context, p warranty.Principal, purpose store.Purpose, email string) error {
 	if err := s.Throttle(ctx, CodeMails, purpose.String()+" "+warranty.Mailbox(email)); err != nil {
 		return err
 	}

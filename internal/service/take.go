@@ -149,13 +149,11 @@ func (s *Service) EmailHandover(
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
-	if err := s.throttleCode(ctx, p, store.ForVerification, in.Email); err != nil {
+	// Only requests with a code that works count against the address: anyone can send others.
+	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
 		return warranty.None{}, err
 	}
 	now, hash := s.now(), warranty.HashCode(in.Code)
-	if err := s.Throttle(ctx, PrintedCodeMails, hex.EncodeToString(hash[:])); err != nil {
-		return warranty.None{}, err
-	}
 	h, err := s.Store.OfferCode(ctx, hash, now)
 	if err == nil && h.Email != nil {
 		var c warranty.Checks
@@ -164,6 +162,12 @@ func (s *Service) EmailHandover(
 	}
 	if err != nil {
 		return warranty.None{}, s.whyNot(ctx, hash, err)
+	}
+	if err := s.Throttle(ctx, PrintedCodeMails, hex.EncodeToString(hash[:])); err != nil {
+		return warranty.None{}, err
+	}
+	if err := s.throttleAddress(ctx, p, store.ForVerification, in.Email); err != nil {
+		return warranty.None{}, err
 	}
 	code, err := warranty.NewCode(s.Random)
 	if err != nil {
@@ -174,7 +178,7 @@ func (s *Service) EmailHandover(
 	if err != nil {
 		return warranty.None{}, err
 	}
-	message := s.outgoing(texts.HandoverCode(in.Email, code, s.PublicURL))
+	message := s.outgoing(texts.HandoverCode(in.Email, h.Preview, code, s.PublicURL))
 	message.Expires, message.Urgent = &expires, true
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		// Whoever prints codes chooses where such emails go, so they count as the giver's.
@@ -182,10 +186,14 @@ func (s *Service) EmailHandover(
 		if err != nil {
 			return err
 		}
+		// The offer may have ended since it was read.
+		if err := tx.LockOffered(hash, now); err != nil {
+			return err
+		}
 		if err := tx.InsertOfferCode(h.Asked(warranty.HashCode(code), in.Email, expires)); err != nil {
 			return err
 		}
-		from := &sender{Account: locked[h.Giver], person: h.Giver}
+		from := &sender{Account: locked[h.Giver], person: h.MadeBy}
 		if err := s.contact(tx, from, message, h.Warranty.ID, now); isMailLimit(err) {
 			return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
 				Message: "We cannot email another code for this today. Sign in or register first, then enter the code."}
@@ -195,7 +203,7 @@ func (s *Service) EmailHandover(
 		return nil
 	})
 	s.wakeMail()
-	return warranty.None{}, err
+	return warranty.None{}, s.whyNot(ctx, hash, err)
 }
 
 // RegisterHandover takes a warranty for someone who is not signed in: the emailed code proves that the address
@@ -258,6 +266,10 @@ func (s *Service) RegisterHandover(
 	return out, s.whyNot(ctx, code, err)
 }
 
+// ErrOrganizationAddress means that an emailed offer is for the address of an organization.
+var ErrOrganizationAddress = warranty.Refuse(warranty.AlreadyExists,
+	"This address belongs to an organization. Sign in as one of its members, then take the warranty with the same code.")
+
 // ErrHasAccount means that an emailed offer is for an address that has an account.
 var ErrHasAccount = warranty.Refuse(warranty.AlreadyExists,
 	"This address has an account. Sign in, then take the warranty with the same code.")
@@ -280,6 +292,8 @@ func (s *Service) lockTaker(
 		switch verified := account.EmailVerified || account.Kind == warranty.OrganizationKind; {
 		case verified && signIn && account.Kind == warranty.PersonKind && !account.Disabled:
 			return account.User, nil
+		case account.Kind == warranty.OrganizationKind && !account.Disabled:
+			return newcomer, ErrOrganizationAddress
 		case verified || account.Disabled:
 			return newcomer, ErrHasAccount
 		}

@@ -19,7 +19,8 @@ type Taking struct {
 	SignsInUntil *time.Time // until when the code also signs in
 	Preview      warranty.HandoverPreview
 
-	madeBy    warranty.ID
+	MadeBy warranty.ID // the person who offers it
+
 	documents []string // ids of those that go along
 }
 
@@ -44,7 +45,7 @@ func takes(ctx context.Context, q engine.Querier, code warranty.Hash, now time.T
 		func(r *engine.Row) {
 			t.Warranty, t.Giver, t.Transfer = readWarranty(r), r.ID(), r.Int() != 0
 			t.Email, t.SignsInUntil = r.OptionalText(), r.OptionalTime()
-			t.documents, t.madeBy = strings.Fields(r.Text()), r.ID()
+			t.documents, t.MadeBy = strings.Fields(r.Text()), r.ID()
 			t.Warranty.Show(warranty.DateOf(now))
 			t.Preview = warranty.HandoverPreview{
 				ReferenceNumber: t.Warranty.ReferenceNumber,
@@ -129,14 +130,22 @@ func (s *Store) CodeState(
 	return state, business, err
 }
 
+// LockOffered locks the warranty of a valid code until the transaction ends.
+func (t *Tx) LockOffered(code warranty.Hash, now time.Time) error {
+	if err := t.exactlyOne(`SELECT 1`+fromCode+` /*pg: FOR UPDATE OF w */`, code, now); err != nil {
+		return err
+	}
+	// Another transaction may have ended the offer while this one waited for the lock.
+	return t.exactlyOne(`SELECT 1`+fromCode, code, now)
+}
+
 // UseOfferCode uses up a code and returns what it takes. The warranty is locked until the transaction ends, and its other
 // codes no longer work. They stay until they expire, to tell that the warranty was taken.
 func (t *Tx) UseOfferCode(code warranty.Hash, now time.Time) (Taking, error) {
 	// Lock the warranty before its codes, like every other transaction.
-	if err := t.exactlyOne(`SELECT 1`+fromCode+` /*pg: FOR UPDATE OF w */`, code, now); err != nil {
+	if err := t.LockOffered(code, now); err != nil {
 		return Taking{}, err
 	}
-	// Another transaction may have used the code while this one waited for the lock.
 	taking, err := takes(t.ctx, t.tx, code, now)
 	if err != nil {
 		return taking, err
@@ -188,7 +197,7 @@ func (t *Tx) Take(taking Taking, owner warranty.ID, now time.Time) error {
 // Asked returns the code of an email that someone with the code of the offer asked for, which signs in.
 func (t Taking) Asked(code warranty.Hash, email string, expires time.Time) OfferCode {
 	return OfferCode{
-		Hash: code, Warranty: t.Warranty.ID, Giver: t.Giver, By: t.madeBy, Transfer: t.Transfer, Email: &email,
+		Hash: code, Warranty: t.Warranty.ID, Giver: t.Giver, By: t.MadeBy, Transfer: t.Transfer, Email: &email,
 		SignsInUntil: &expires, Documents: t.documents, Expires: expires,
 	}
 }

@@ -138,7 +138,7 @@ func (web *Web) mailSignInCode(w http.ResponseWriter, r *http.Request, who warra
 		},
 		done: func(f form, _ warranty.None) error {
 			f.removePasswords()
-			return web.showSignIn(w, r, "reset.mailed", sentSignIn(f, true))
+			return web.showSignIn(w, r, "sign_in.mailed", sentSignIn(f, true))
 		},
 	})
 }

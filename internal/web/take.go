@@ -24,8 +24,9 @@ const (
 type takePage struct {
 	form
 	Offer warranty.HandoverPreview
-	// Own means that the mailed offer is for the address of the signed-in person, or for nobody else.
-	Own bool
+	// Takers are the accounts of the signed-in person that can take it: those with the address of a mailed offer. The one
+	// that the browser acts for is the first.
+	Takers []warranty.Acting
 }
 
 // take shows the form for the code.
@@ -66,15 +67,44 @@ func (web *Web) showPreview(w http.ResponseWriter, r *http.Request, who warranty
 		}
 		return web.showTake(w, r, who, "take", takePage{form: f})
 	}
-	p := takePage{form: f, Offer: offer, Own: offer.Email == nil}
-	if who.Credential == warranty.BySession && !p.Own {
-		acting := who
-		acting.Account = actingOf(r, who)
-		if p.Own, err = web.Service.IsOwnAddress(r.Context(), acting, *offer.Email); err != nil {
+	p := takePage{form: f, Offer: offer}
+	if who.Credential == warranty.BySession {
+		if p.Takers, err = web.takers(r, who, offer.Email); err != nil {
 			return err
 		}
 	}
 	return web.showTake(w, r, who, "take-offer", p)
+}
+
+// maxTakers is the number of accounts that the page of an offer shows.
+const maxTakers = 6
+
+// takers returns the accounts of a person that can take an offer, which may be for an address.
+func (web *Web) takers(r *http.Request, who warranty.Principal, email *string) (list []warranty.Acting, err error) {
+	choices, err := web.Service.Accounts(r.Context(), who)
+	if err != nil {
+		return nil, err
+	}
+	all := []warranty.Acting{actingOf(r, who)}
+	for _, c := range choices {
+		if c.ID != all[0].ID {
+			all = append(all, c.Acting)
+		}
+	}
+	for _, account := range all {
+		own := email == nil
+		if !own {
+			as := who
+			as.Account = account
+			if own, err = web.Service.IsOwnAddress(r.Context(), as, *email); err != nil {
+				return nil, err
+			}
+		}
+		if own && len(list) < maxTakers {
+			list = append(list, account)
+		}
+	}
+	return list, nil
 }
 
 // emailTake emails a code to the address that registers the warranty.
@@ -109,6 +139,8 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 	switch {
 	case errors.Is(err, service.ErrHasAccount):
 		return web.signInToTake(w, r, who)
+	case errors.Is(err, service.ErrOrganizationAddress): // a member signs in with another address
+		return web.signInWith(w, r, "", f.Value("code"))
 	case err != nil && !web.setErrors(w, r, &f, err):
 		return err
 	case err != nil && offered:
@@ -148,11 +180,15 @@ func (web *Web) signInToTake(w http.ResponseWriter, r *http.Request, who warrant
 	if who.Credential == warranty.BySession {
 		return web.showPreview(w, r, who, f)
 	}
-	email := f.Value("email")
+	return web.signInWith(w, r, f.Value("email"), f.Value("code"))
+}
+
+// signInWith shows the sign-in form for an address, which carries the code.
+func (web *Web) signInWith(w http.ResponseWriter, r *http.Request, email, code string) error {
 	return web.showSignIn(w, r, "", signInPage{
 		form:  form{Values: url.Values{"email": {email}}},
 		Next:  takeForm,
-		Draft: &draft{Action: takeConfirm, Values: url.Values{"code": {f.Value("code")}}},
+		Draft: &draft{Action: takeConfirm, Values: url.Values{"code": {code}}},
 	})
 }
 
@@ -208,7 +244,7 @@ func (web *Web) resendTake(w http.ResponseWriter, r *http.Request, who warranty.
 	return web.showPreview(w, r, who, f)
 }
 
-// signOutToTake signs out and shows the sign-in form, which carries the code.
+// signOutToTake signs out and shows the offer again, to someone who has its address.
 func (web *Web) signOutToTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	_, err := web.Service.SignOut(r.Context(), who, warranty.SignOut{})
 	web.clearCookie(w)
@@ -216,7 +252,7 @@ func (web *Web) signOutToTake(w http.ResponseWriter, r *http.Request, who warran
 	if err != nil {
 		return err
 	}
-	return web.signInToTake(w, r, warranty.Principal{Address: who.Address, Door: who.Door})
+	return web.previewTake(w, r, warranty.Principal{Address: who.Address, Door: who.Door})
 }
 
 // takenPage is the page after a warranty was registered.

@@ -299,8 +299,10 @@ func TestWebTakeKeepsTheCode(t *testing.T) {
 	offered := halden.issues(fields{"customer_email": kim.Email})
 	code := w.MailedCode(kim.Email)
 	b.Post("/take", "code", code).Says(t, "for another", 200, "This warranty was offered to "+kim.Email, `action="/take/sign-out"`)
-	asked := b.Post("/take/sign-out", "code", code, "email", kim.Email)
-	asked.Says(t, "signed out", 200, `action="/sign-in"`, "Your code is kept.", kim.Email)
+	b.Post("/take/sign-out", "code", code, "email", kim.Email).
+		Says(t, "signed out", 200, `action="/take/register"`, `action="/take/sign-in"`, "Offered to "+kim.Email, code)
+	asked := b.Post("/take/sign-in", "code", code, "email", kim.Email)
+	asked.Says(t, "signing in", 200, `action="/sign-in"`, "Your code is kept.", kim.Email)
 	back := signInFrom(b, asked, kim.Email, kim.Password)
 	back.Says(t, "after sign-in", 200, "Register to Kim")
 	sendAgainAs(b, back, kim.ID).Leads(t, "registering", "/take/done/"+offered.ID)
@@ -479,4 +481,30 @@ func TestWebTakeOnlyWhatIsValid(t *testing.T) {
 	b.Post("/take", "code", slip).Says(t, "deleted", 422, "This warranty was withdrawn.")
 	desk.Post("/trash/"+made.ID+"/restore", "account", halden.id)
 	b.Post("/take/confirm", "account", kim.ID, "code", slip).Leads(t, "after the undo", "/take/done/"+made.ID)
+}
+
+// TestWebTakeForAnOrganization: an offer to the address of an organization is for a member, in whatever account they are.
+func TestWebTakeForAnOrganization(t *testing.T) {
+	w := webWorld(t)
+	halden := newShop(w, "Halden Electronics", "halden.example")
+	buyer := newShop(w, "Nordhaus", "nordhaus.example")
+	w.Exec(`INSERT INTO addresses (id, account_id, email, verified_at) VALUES (` + w.IDLiteral(w.Service.NewID().String()) +
+		`, ` + w.IDLiteral(buyer.id) + `, 'info@nordhaus.example', 1)`)
+	made := halden.issues(fields{"customer_email": "info@nordhaus.example"})
+	code := w.MailedCode("info@nordhaus.example")
+	b := w.Browser(t)
+	asked := b.Post("/take/register", "code", code, "email", "info@nordhaus.example")
+	asked.Says(t, "signing in", 200, "Sign in to register the warranty. Your code is kept.")
+	asked.Hides(t, "signing in", `value="info@nordhaus.example"`)
+	back := signInFrom(b, asked, buyer.admin.Email, buyer.admin.Password)
+	back.Says(t, "the member's own account", 200, "Register to Nordhaus")
+	back.Hides(t, "the member's own account", "Sign out, then", "Register to "+buyer.admin.Name)
+	sendAgainAs(b, back, buyer.id).Leads(t, "registering", "/take/done/"+made.ID)
+
+	// Someone else, who has no account with the address, can still register with it.
+	halden.issues(fields{"customer_email": "work@people.example"})
+	code = w.MailedCode("work@people.example")
+	other := w.SignedIn(t, w.Verified("Vic"))
+	other.Post("/take", "code", code).Says(t, "another address", 200, "Sign out, then register it with that address")
+	other.Post("/take/sign-out", "code", code).Says(t, "signed out", 200, "Offered to work@people.example.", `action="/take/register"`)
 }
