@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding"
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -96,7 +95,7 @@ func headerValue(p Param, header http.Header) (value string, given bool, err err
 		return value, true, nil
 	case len(values) > 1:
 		return "", false, warranty.Refuse(warranty.MalformedRequest,
-			"The "+p.HeaderName()+" header was sent more than once. Send it once.")
+			"The %s header was sent more than once. Send it once.", p.HeaderName())
 	}
 	return values[0], true, nil
 }
@@ -182,11 +181,11 @@ func (s *Spec) decodeObject(
 	return readObject(data, func(name string, value jsontext.Value) {
 		i, ok := s.byName[name]
 		if !ok || !takes(s.Params[i]) {
-			message := "Unknown field. Allowed fields: " + s.names(takes) + "."
 			if slices.Contains(s.ByPerson, name) {
-				message = "The API cannot change this field. A person can correct it at web_url/correct."
+				c.Add(name, "unknown_field", "The API cannot change this field. A person can correct it at web_url/correct.")
+				return
 			}
-			c.Add(Printable(name), "unknown_field", message)
+			c.Add(Printable(name), "unknown_field", "Unknown field. Allowed fields: %s.", s.names(takes))
 			return
 		}
 		field := in.FieldByIndex(s.Params[i].index)
@@ -195,7 +194,7 @@ func (s *Spec) decodeObject(
 			w = outOfRange(s.Params[i], field, value.Kind() == 'n')
 		}
 		if w != nil {
-			c.Add(name, w.code, w.message)
+			c.Add(name, w.code, "%s", w.text)
 		}
 	})
 }
@@ -221,7 +220,7 @@ func (s *Spec) decodeQuery(raw string, in reflect.Value, c *warranty.Checks) err
 			return warranty.Refuse(warranty.MalformedRequest, "Credentials are not accepted in the URL, which may be logged. "+
 				"Rotate this credential and send the new one in a header.")
 		case !ok || !takes(s.Params[i]):
-			c.Add(Printable(name), "unknown_parameter", "Unknown parameter. Allowed parameters: "+s.names(takes)+".")
+			c.Add(Printable(name), "unknown_parameter", "Unknown parameter. Allowed parameters: %s.", s.names(takes))
 		case len(query[name]) > 1:
 			c.Add(name, "duplicate", "Sent more than once. Send it once.")
 		case query[name][0] == "":
@@ -272,7 +271,14 @@ func Printable(name string) string {
 }
 
 // wrong is the error of a field. Its message does not repeat the value.
-type wrong struct{ code, message string }
+type wrong struct {
+	code string
+	text warranty.Text
+}
+
+func wrongf(code, format string, args ...any) *wrong {
+	return &wrong{code, warranty.Textf(format, args...)}
+}
 
 var (
 	timeType   = reflect.TypeFor[time.Time]()
@@ -287,7 +293,7 @@ func isText(t reflect.Type) bool {
 // setText sets a field from text.
 func setText(field reflect.Value, text string) *wrong {
 	if !utf8.ValidString(text) {
-		return &wrong{"invalid", "Must be valid UTF-8."}
+		return wrongf("invalid", "Must be valid UTF-8.")
 	}
 	target := field
 	if field.Kind() == reflect.Pointer {
@@ -306,7 +312,7 @@ func setPlain(target reflect.Value, text string) *wrong {
 	if enum, ok := target.Interface().(interface{ Values() []string }); ok {
 		// Requests must use a known value; records may have any.
 		if err := warranty.CheckEnum(enum, text); err != nil {
-			return &wrong{"invalid", strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."}
+			return &wrong{"invalid", warranty.Sentence(err)}
 		}
 	}
 	if reader, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
@@ -315,9 +321,9 @@ func setPlain(target reflect.Value, text string) *wrong {
 		case err == nil:
 			return nil
 		case target.Type() == timeType:
-			return &wrong{"invalid", "Must be a time such as 2027-01-31T12:00:00Z."}
+			return wrongf("invalid", "Must be a time such as 2027-01-31T12:00:00Z.")
 		default:
-			return &wrong{"invalid", strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."}
+			return &wrong{"invalid", warranty.Sentence(err)}
 		}
 	}
 	switch target.Kind() {
@@ -327,7 +333,7 @@ func setPlain(target reflect.Value, text string) *wrong {
 	case reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil || strings.HasPrefix(text, "+") {
-			return &wrong{"wrong_type", "Must be an integer."}
+			return wrongf("wrong_type", "Must be an integer.")
 		}
 		target.SetInt(int64(n))
 		return nil
@@ -338,40 +344,7 @@ func setPlain(target reflect.Value, text string) *wrong {
 		target.SetBool(text == "true")
 		return nil
 	}
-	return &wrong{"wrong_type", "Not supported here."}
-}
-
-// wrongType is the error of a JSON value that does not have type t.
-func wrongType(t reflect.Type) *wrong {
-	expected := "of the documented type"
-	switch t = deref(t); {
-	case t == fieldNames:
-		expected = "a list of field names"
-	case isText(t):
-		expected = "a string"
-	case t.Kind() == reflect.Int:
-		expected = "an integer"
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		expected = "an array of objects with the fields: " + strings.Join(members(t.Elem()), ", ")
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Int:
-		expected = "an array of integers"
-	case t.Kind() == reflect.Slice:
-		expected = "an array of strings"
-	case t.Kind() == reflect.Bool:
-		expected = "true or false"
-	}
-	return &wrong{"wrong_type", "Must be " + expected + "."}
-}
-
-// members lists the JSON names of the fields of a struct.
-func members(t reflect.Type) []string {
-	var names []string
-	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous && name != "" && name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
+	return wrongf("wrong_type", "Not supported here.")
 }
 
 // set sets a parameter from text and records an error if it is invalid.
@@ -382,7 +355,7 @@ func set(c *warranty.Checks, in reflect.Value, p Param, text string) {
 		w = outOfRange(p, field, false)
 	}
 	if w != nil {
-		c.Add(p.Name, w.code, w.message)
+		c.Add(p.Name, w.code, "%s", w.text)
 	}
 }
 
@@ -390,8 +363,8 @@ func set(c *warranty.Checks, in reflect.Value, p Param, text string) {
 func unknownField(p Param, names warranty.FieldNames) *wrong {
 	for _, name := range names.Names() {
 		if !slices.Contains(p.Enum, name) {
-			return &wrong{"unknown_field", "Unknown field: " + cmp.Or(Printable(name), "(empty)") +
-				". Allowed fields: " + strings.Join(p.Enum, ", ") + "."}
+			return wrongf("unknown_field", "Unknown field: %s. Allowed fields: %s.",
+				cmp.Or(Printable(name), "(empty)"), strings.Join(p.Enum, ", "))
 		}
 	}
 	return nil
@@ -412,9 +385,9 @@ func outOfRange(p Param, field reflect.Value, null bool) *wrong {
 	n := field.Int()
 	switch {
 	case p.Min != nil && p.Max != nil && (n < *p.Min || n > *p.Max):
-		return &wrong{"out_of_range", fmt.Sprintf("Must be between %d and %d.", *p.Min, *p.Max)}
+		return wrongf("out_of_range", "Must be between %d and %d.", *p.Min, *p.Max)
 	case p.Min != nil && n < *p.Min:
-		return &wrong{"out_of_range", fmt.Sprintf("Must be at least %d.", *p.Min)}
+		return wrongf("out_of_range", "Must be at least %d.", *p.Min)
 	}
 	return nil
 }

@@ -123,10 +123,10 @@ func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 	switch value.Kind() {
 	case 'n':
 		if p.Required {
-			return &wrong{"required", required}
+			return wrongf("required", required)
 		}
 		if !p.Nullable {
-			return &wrong{"required", "Cannot be null. Omit the field to keep the current value."}
+			return wrongf("required", "Cannot be null. Omit the field to keep the current value.")
 		}
 		// null means "no value": it clears text and leaves other types not given.
 		if field.Kind() == reflect.Pointer && isText(field.Type().Elem()) {
@@ -139,7 +139,7 @@ func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 		}
 		text, err := jsontext.AppendUnquote(nil, value)
 		if err != nil {
-			return &wrong{"invalid", "Must be a valid JSON string."}
+			return wrongf("invalid", "Must be a valid JSON string.")
 		}
 		return setText(field, string(text))
 	default:
@@ -154,6 +154,38 @@ func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 		}
 		return nil
 	}
+}
+
+// wrongType is the error of a JSON value that does not have type t.
+func wrongType(t reflect.Type) *wrong {
+	switch t = deref(t); {
+	case t == fieldNames:
+		return wrongf("wrong_type", "Must be a list of field names.")
+	case isText(t):
+		return wrongf("wrong_type", "Must be a string.")
+	case t.Kind() == reflect.Int:
+		return wrongf("wrong_type", "Must be an integer.")
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		return wrongf("wrong_type", "Must be an array of objects with the fields: %s.", strings.Join(members(t.Elem()), ", "))
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Int:
+		return wrongf("wrong_type", "Must be an array of integers.")
+	case t.Kind() == reflect.Slice:
+		return wrongf("wrong_type", "Must be an array of strings.")
+	case t.Kind() == reflect.Bool:
+		return wrongf("wrong_type", "Must be true or false.")
+	}
+	return wrongf("wrong_type", "Must be of the documented type.")
+}
+
+// members lists the JSON names of the fields of a struct.
+func members(t reflect.Type) []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous && name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // whole returns a whole number without a fraction or exponent, which JSON Schema allows for an integer:
@@ -175,7 +207,7 @@ func setArgument(p Param, field reflect.Value, value jsontext.Value) *wrong {
 	case value.Kind() == 'n':
 		return nil
 	case p.In == Header && field.Kind() == reflect.String && string(value) == `""`:
-		return &wrong{"empty", emptyParameter}
+		return wrongf("empty", emptyParameter)
 	case value.Kind() == '"' && (kind == reflect.Int || kind == reflect.Bool):
 		var text string
 		if err := json.Unmarshal(value, &text); err != nil {

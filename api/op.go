@@ -234,7 +234,7 @@ func (s *Spec) Allow(p warranty.Principal) error {
 			"Integration tokens cannot do this. Sign in and send the session as Authorization: Bearer.")
 	case s.Scope != "" && !p.Scopes.Has(s.Scope):
 		return warranty.Refuse(warranty.InsufficientScope,
-			"This token does not have the scope "+string(s.Scope)+". Use a token that has it.")
+			"This token does not have the scope %s. Use a token that has it.", s.Scope)
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ var records = map[string]string{
 func (s *Spec) NotFound() error {
 	group, _, _ := strings.Cut(s.Name, ".")
 	if record := records[group]; record != "" && strings.Contains(s.Path, "{id}") {
-		return warranty.Refuse(warranty.NotFound, record+" not found.")
+		return warranty.Refuse(warranty.NotFound, "%s not found.", record)
 	}
 	return warranty.ErrNotFound
 }

@@ -65,9 +65,9 @@ func (c *Checks) password(field, password string, own ...string) {
 		c.Add(field, "required", "This field is required.")
 	case n < MinPassword:
 		c.Add(field, "too_short",
-			fmt.Sprintf("Must be at least %d characters. A few unrelated words are easy to remember.", MinPassword))
+			"Must be at least %d characters. A few unrelated words are easy to remember.", MinPassword)
 	case n > MaxPassword:
-		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", MaxPassword))
+		c.Add(field, "too_long", "Must be at most %d characters.", MaxPassword)
 	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
 		c.Add(field, "forbidden_character", "Must be valid UTF-8 without NUL characters.")
 	case guessable(password, own...):
@@ -133,7 +133,7 @@ func (c *Checks) oldPassword(field, password string) {
 	case n == 0:
 		c.Add(field, "required", "This field is required.")
 	case n > MaxPassword:
-		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", MaxPassword))
+		c.Add(field, "too_long", "Must be at most %d characters.", MaxPassword)
 	}
 }
 
@@ -272,7 +272,7 @@ func (in *UpdateAccount) Check() error {
 		*in.Name = c.text("name", *in.Name, 1, MaxUserName)
 	}
 	if in.Language != nil && *in.Language != "" && !KnownLanguage(*in.Language) {
-		c.Add("language", "invalid", "Must be one of: "+strings.Join(Languages(), ", ")+".")
+		c.Add("language", "invalid", "Must be one of: %s.", strings.Join(Languages(), ", "))
 	}
 	if in.TimeZone != nil {
 		if *in.TimeZone = strings.TrimSpace(*in.TimeZone); *in.TimeZone != "" && CheckZone(*in.TimeZone) != nil {

@@ -3,7 +3,6 @@ package warranty
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 )
 
 // Limits of a batch.
@@ -27,7 +26,7 @@ func (in *CreateBatch) Check() error {
 	case n == 0:
 		c.Add("items", "required", "This field is required.")
 	case n > MaxBatch:
-		c.Add("items", "out_of_range", fmt.Sprintf("Must have between 1 and %d items.", MaxBatch))
+		c.Add("items", "out_of_range", "Must have between 1 and %d items.", MaxBatch)
 	}
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	if in.IdempotencyKey != nil && len(*in.IdempotencyKey) > MaxKey-55 {

@@ -2,7 +2,6 @@ package warranty
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,8 +13,9 @@ import (
 type Checks struct{ Fields []FieldError }
 
 // Add records an invalid field.
-func (c *Checks) Add(field, code, message string) {
-	c.Fields = append(c.Fields, FieldError{Field: field, Code: code, Message: message})
+func (c *Checks) Add(field, code, format string, args ...any) {
+	message, parts := say(format, args...)
+	c.Fields = append(c.Fields, FieldError{field, code, message, parts})
 }
 
 // Err returns nil if no field is invalid, and otherwise an Error with all of them.
@@ -27,8 +27,9 @@ func (c *Checks) Err() error {
 	for _, f := range c.Fields {
 		names = append(names, f.Field)
 	}
-	return &Error{Code: ValidationFailed, Fields: c.Fields,
-		Message: "Fix these fields: " + strings.Join(names, ", ") + "."}
+	e := Refuse(ValidationFailed, "Fix these fields: %s.", strings.Join(names, ", "))
+	e.Fields = c.Fields
+	return e
 }
 
 // Merge adds the field errors in err, except for fields that already have one.
@@ -49,13 +50,13 @@ func (c *Checks) text(field, value string, least, most int) string {
 	return c.anyText(field, value, least, most, false)
 }
 
-const invisible, mustBeVisible = "invisible", "Must contain a visible character."
+const invisible = "invisible"
 
 // query is like text, for what is searched for and not stored.
 func (c *Checks) query(value string) string {
 	const field = "q"
 	value = c.text(field, value, 0, MaxQuery)
-	if last := len(c.Fields) - 1; last >= 0 && c.Fields[last] == (FieldError{field, invisible, mustBeVisible}) {
+	if last := len(c.Fields) - 1; last >= 0 && c.Fields[last].Field == field && c.Fields[last].Code == invisible {
 		c.Fields = c.Fields[:last]
 	}
 	return value
@@ -72,15 +73,15 @@ func (c *Checks) anyText(field, value string, least, most int, multiline bool) s
 	case n == 0 && least > 0:
 		c.Add(field, "required", "This field is required.")
 	case n < least:
-		c.Add(field, "too_short", fmt.Sprintf("Must be at least %d characters.", least))
+		c.Add(field, "too_short", "Must be at least %d characters.", least)
 	case n > most:
-		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", most))
+		c.Add(field, "too_long", "Must be at most %d characters.", most)
 	case !utf8.ValidString(value):
 		c.Add(field, "invalid", "Must be valid UTF-8.")
 	case strings.ContainsFunc(value, func(r rune) bool { return forbidden(r, multiline) }):
 		c.Add(field, "forbidden_character", "Control, zero-width and direction-changing characters are not allowed.")
 	case isInvisible(value):
-		c.Add(field, invisible, mustBeVisible)
+		c.Add(field, invisible, "Must contain a visible character.")
 	}
 	return value
 }
@@ -139,7 +140,7 @@ func (c *Checks) email(field, value string, required bool) string {
 		return ""
 	}
 	if len(value) > MaxEmail {
-		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", MaxEmail))
+		c.Add(field, "too_long", "Must be at most %d characters.", MaxEmail)
 		return value
 	}
 	lower := strings.ToLower(value)

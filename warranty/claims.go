@@ -212,14 +212,14 @@ func (in *FileClaim) Check() error {
 func (in FileClaim) CheckCoverage(w Warranty, today Date) error {
 	var c Checks
 	if w.Standing != Active {
-		c.Add("warranty_id", "not_covered", "This warranty is "+w.Standing.String()+" and does not cover claims.")
+		c.Add("warranty_id", "not_covered", "This warranty is %s and does not cover claims.", w.Standing)
 	}
 	switch {
 	case in.IncidentDate > today:
 		c.Add("incident_date", "in_the_future", "Choose today or an earlier date.")
 	case w.Standing == Active && !w.Covers(in.IncidentDate):
 		c.Add("incident_date", "not_covered",
-			"Not covered. The warranty runs from "+w.StartDate.String()+" to "+w.EndDate.String()+".")
+			"Not covered. The warranty runs from %s to %s.", w.StartDate, w.EndDate)
 	}
 	return c.Err()
 }
@@ -343,8 +343,8 @@ func (in MoveClaim) Reviews(c Claim) bool {
 func (in MoveClaim) Apply(c Claim, roles Roles, now time.Time) (Claim, error) {
 	var allowed []string
 	if in.From != "" && in.From != c.Status {
-		return c, Refuse(InvalidTransition, "The claim is "+c.Status.String()+" by now, not "+in.From.String()+
-			". Check what happened and decide again.")
+		return c, Refuse(InvalidTransition,
+			"The claim is %s by now, not %s. Check what happened and decide again.", c.Status, in.From)
 	}
 	for _, m := range claimMoves {
 		if m.from != c.Status {
@@ -366,8 +366,8 @@ func (in MoveClaim) Apply(c Claim, roles Roles, now time.Time) (Claim, error) {
 		return c, nil
 	}
 	if len(allowed) == 0 {
-		return c, Refuse(InvalidTransition, "The claim is "+c.Status.String()+" and can no longer change status.")
+		return c, Refuse(InvalidTransition, "The claim is %s and can no longer change status.", c.Status)
 	}
-	return c, Refuse(InvalidTransition, "The claim is "+c.Status.String()+". It can only change to: "+
-		strings.Join(allowed, ", ")+".")
+	return c, Refuse(InvalidTransition,
+		"The claim is %s. It can only change to: %s.", c.Status, strings.Join(allowed, ", "))
 }

@@ -158,7 +158,7 @@ func (in *UploadDocument) Check() error {
 		c.Add("warranty_id", "required", "This field is required.")
 	}
 	if in.Type == "" {
-		c.Add("type", "required", "This field is required. Use one of: "+strings.Join(documentTypeNames, ", ")+".")
+		c.Add("type", "required", "This field is required. Use one of: %s.", strings.Join(documentTypeNames, ", "))
 	}
 	if in.Draft && in.ClaimID.IsZero() {
 		c.Add("claim_id", "required", "This field is required for a draft.")
@@ -212,6 +212,6 @@ func (in *UploadDocument) NameFor(mediaType string) error {
 			return nil
 		}
 	}
-	c.Add("file", "wrong_ending", "The file is "+mediaType+". Rename it to end in "+allowed[0]+".")
+	c.Add("file", "wrong_ending", "The file is %s. Rename it to end in %s.", mediaType, allowed[0])
 	return c.Err()
 }

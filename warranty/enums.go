@@ -1,7 +1,6 @@
 package warranty
 
 import (
-	"errors"
 	"slices"
 	"strings"
 )
@@ -25,7 +24,7 @@ func CheckEnum(enum interface{ Values() []string }, text string) error {
 	if text == "" || slices.Contains(enum.Values(), text) {
 		return nil
 	}
-	return errors.New("must be one of: " + strings.Join(enum.Values(), ", "))
+	return Text{"must be one of: %s", []any{strings.Join(enum.Values(), ", ")}}
 }
 
 // EnumNumber returns the number that v is stored as; 0 means "not given".

@@ -148,6 +148,7 @@ func (c Code) Info() CodeInfo {
 type Error struct {
 	Code    Code
 	Message string
+	Parts   *Text // Message with its arguments apart, or nil if it has none
 	Fields  []FieldError
 	// Wait is how long the caller should wait before retrying.
 	Wait time.Duration
@@ -160,6 +161,7 @@ type FieldError struct {
 	Field   string `json:"field" doc:"Name of the field or parameter as the caller sent it."`
 	Code    string `json:"code" doc:"Stable error code of the field."`
 	Message string `json:"message" doc:"What is wrong and how to fix it."`
+	Parts   *Text  `json:"-"` // as in Error
 }
 
 // Error returns the message and the field errors on one line.
@@ -181,7 +183,23 @@ func (e *Error) Error() string {
 func (e *Error) RetryAfterSeconds() int64 { return int64((e.Wait + time.Second - 1) / time.Second) }
 
 // Refuse returns an Error with the code and message.
-func Refuse(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+func Refuse(code Code, format string, args ...any) *Error {
+	e := &Error{Code: code}
+	e.Message, e.Parts = say(format, args...)
+	return e
+}
+
+// After sets how long the caller should wait before retrying.
+func (e *Error) After(wait time.Duration) *Error {
+	e.Wait = wait
+	return e
+}
+
+// Text returns the message with its arguments apart, to translate it.
+func (e *Error) Text() Text { return TextOf(e.Message, e.Parts) }
+
+// Text returns the message with its arguments apart, to translate it.
+func (f FieldError) Text() Text { return TextOf(f.Message, f.Parts) }
 
 // AsError returns the Error in err's chain. Without one, a timeout or cancellation
 // becomes Unavailable, and any other error becomes Internal without its details.
@@ -191,7 +209,7 @@ func AsError(err error) *Error {
 	case errors.As(err, &refusal):
 		return refusal
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
-		return &Error{Code: Unavailable, Wait: time.Second, Message: "The request timed out. Try again."}
+		return Refuse(Unavailable, "The request timed out. Try again.").After(time.Second)
 	}
 	return Refuse(Internal, "Something went wrong. We've logged this error; if it keeps happening, report the request_id.")
 }
@@ -208,6 +226,7 @@ type Problem struct {
 	Status int          `json:"status" doc:"The HTTP status."`
 	Code   Code         `json:"code" doc:"Stable error code."`
 	Detail string       `json:"detail" doc:"What is wrong and how to fix it."`
+	Parts  *Text        `json:"-"` // as in Error
 	Errors []FieldError `json:"errors,omitempty" doc:"All invalid fields."`
 	// ExistingID is set only with already_exists.
 	ExistingID *ID    `json:"existing_id,omitempty" doc:"With already_exists: your record that has this value."`
@@ -225,6 +244,7 @@ func (e *Error) Problem(publicURL, requestID string) Problem {
 		Status:            info.Status,
 		Code:              info.Code,
 		Detail:            e.Message,
+		Parts:             e.Parts,
 		Errors:            e.Fields,
 		ExistingID:        e.ExistingID,
 		RequestID:         requestID,

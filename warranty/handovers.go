@@ -89,7 +89,7 @@ func (w Warranty) mayGive(how Verb) error {
 		return err
 	}
 	if w.Standing != Active {
-		return Refuse(InvalidTransition, "The warranty is "+w.Standing.String()+" and cannot be handed over.")
+		return Refuse(InvalidTransition, "The warranty is %s and cannot be handed over.", w.Standing)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Job struct {
 	Result    string
 	Done      int64 // of Total
 	Total     int64
-	Error     string // why it failed, or why undoing it stopped
+	Error     string // why it failed, or why undoing it stopped, as a stored Text
 	Attempts  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time

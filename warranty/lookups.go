@@ -30,7 +30,7 @@ func (in *LookupWarranties) Check() error {
 	case n == 0:
 		c.Add("items", "required", "This field is required.")
 	case n > MaxLookups:
-		c.Add("items", "out_of_range", fmt.Sprintf("Must have between 1 and %d items.", MaxLookups))
+		c.Add("items", "out_of_range", "Must have between 1 and %d items.", MaxLookups)
 		return c.Err()
 	}
 	for i := range in.Items {
@@ -44,7 +44,7 @@ func (in *LookupWarranties) Check() error {
 			item.Nth = 1
 		}
 		if item.Nth < 1 || item.Nth > maxNth {
-			c.Add(field+"nth", "out_of_range", fmt.Sprintf("Must be between 1 and %d.", maxNth))
+			c.Add(field+"nth", "out_of_range", "Must be between 1 and %d.", maxNth)
 		}
 	}
 	return c.Err()

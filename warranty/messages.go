@@ -1,7 +1,6 @@
 package warranty
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -122,7 +121,7 @@ func (in *WriteMessage) Check() error {
 // documents validates a list of documents.
 func (c *Checks) documents(list []string, most int) {
 	if len(list) > most {
-		c.Add("documents", "too_many", fmt.Sprintf("Send at most %d documents.", most))
+		c.Add("documents", "too_many", "Send at most %d documents.", most)
 		return
 	}
 	seen := map[ID]bool{}
@@ -155,7 +154,7 @@ func (c Claim) Writes(roles Roles) (ClaimSide, error) {
 		return "", err
 	}
 	if c.ManagedBy == ManagedByBusiness && !slices.Contains(OpenClaimStatuses, c.Status) {
-		return "", Refuse(InvalidTransition, "The claim is "+c.Status.String()+" and takes no more messages.")
+		return "", Refuse(InvalidTransition, "The claim is %s and takes no more messages.", c.Status)
 	}
 	return side, nil
 }

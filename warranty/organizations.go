@@ -1,7 +1,6 @@
 package warranty
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -89,9 +88,9 @@ func (a Acting) Require(needed MemberRole) error {
 		return nil
 	}
 	if needed == Admin {
-		return Refuse(RoleNotAllowed, "Only an admin of "+a.Name+" can do this. Your role: "+a.Role.String()+".")
+		return Refuse(RoleNotAllowed, "Only an admin of %s can do this. Your role: %s.", a.Name, a.Role)
 	}
-	return Refuse(RoleNotAllowed, "Viewers of "+a.Name+" cannot change anything. Ask an admin for the role member.")
+	return Refuse(RoleNotAllowed, "Viewers of %s cannot change anything. Ask an admin for the role member.", a.Name)
 }
 
 // ErrAccountNotAllowed is the error for an account that does not exist or that the caller cannot act
@@ -141,7 +140,7 @@ func (c *Checks) website(value string) string {
 		value = "https://" + value
 	}
 	if utf8.RuneCountInString(value) > MaxWebsite {
-		c.Add("website", "too_long", fmt.Sprintf("Must be at most %d characters.", MaxWebsite))
+		c.Add("website", "too_long", "Must be at most %d characters.", MaxWebsite)
 		return value
 	}
 	u, err := url.Parse(value)

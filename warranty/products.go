@@ -1,7 +1,6 @@
 package warranty
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -119,7 +118,7 @@ func (c *Checks) length(months *int, lifetime bool) {
 	case lifetime:
 		c.Add("length_months", "not_accepted", "A lifetime warranty has no length. Leave this field out.")
 	case *months < 1 || *months > MaxLength:
-		c.Add("length_months", "out_of_range", fmt.Sprintf("Must be between 1 and %d.", MaxLength))
+		c.Add("length_months", "out_of_range", "Must be between 1 and %d.", MaxLength)
 	}
 }
 

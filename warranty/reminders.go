@@ -63,9 +63,9 @@ func (c *Checks) reminderDays(field string, days ReminderDays) ReminderDays {
 	days = slices.Compact(days)
 	switch {
 	case len(days) > MaxReminders:
-		c.Add(field, "too_many", fmt.Sprintf("Choose at most %d different numbers of days.", MaxReminders))
+		c.Add(field, "too_many", "Choose at most %d different numbers of days.", MaxReminders)
 	case len(days) > 0 && (days[0] > MaxReminderDay || days[len(days)-1] < 1):
-		c.Add(field, "out_of_range", fmt.Sprintf("Each must be between 1 and %d days.", MaxReminderDay))
+		c.Add(field, "out_of_range", "Each must be between 1 and %d days.", MaxReminderDay)
 	}
 	return days
 }

@@ -179,8 +179,8 @@ func (r Roles) May(v Verb) error {
 			return nil
 		}
 	}
-	return Refuse(RoleNotAllowed, "Only "+verbs[v].who+" can "+verbs[v].what+". Your role: "+
-		strings.Join(r.Names(), " and ")+".")
+	return Refuse(RoleNotAllowed,
+		"Only %s can %s. Your role: %s.", verbs[v].who, verbs[v].what, strings.Join(r.Names(), " and "))
 }
 
 // SelfRecorded reports whether an account with these roles recorded the warranty for

@@ -1,7 +1,6 @@
 package warranty
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +96,7 @@ func (in *CreateToken) Check(now time.Time, maxRate int) error {
 		in.RateLimitPerMinute = &rate
 	}
 	if r := *in.RateLimitPerMinute; r < 1 || r > maxRate {
-		c.Add("rate_limit_per_minute", "out_of_range", fmt.Sprintf("Must be between 1 and %d.", maxRate))
+		c.Add("rate_limit_per_minute", "out_of_range", "Must be between 1 and %d.", maxRate)
 	}
 	if in.ExpiresAt == nil {
 		at := now.AddDate(0, 0, DefaultTokenDays)
@@ -127,14 +126,14 @@ func (in *CreateToken) checkShape(c *Checks) {
 
 func checkScopes(c *Checks, scopes []string) {
 	if len(scopes) == 0 {
-		c.Add("scopes", "required", "Choose at least one scope: "+scopeNames()+".")
+		c.Add("scopes", "required", "Choose at least one scope: %s.", scopeNames())
 	}
 	for i, s := range scopes {
 		switch {
 		case !AllScopes.Has(Scope(s)):
-			c.Add("scopes", "unknown_scope", fmt.Sprintf("Scope %d is unknown. Choose from: %s.", i+1, scopeNames()))
+			c.Add("scopes", "unknown_scope", "Scope %d is unknown. Choose from: %s.", i+1, scopeNames())
 		case slices.Contains(scopes[:i], s):
-			c.Add("scopes", "duplicate", fmt.Sprintf("Scope %d is a duplicate. Remove it.", i+1))
+			c.Add("scopes", "duplicate", "Scope %d is a duplicate. Remove it.", i+1)
 		}
 	}
 }

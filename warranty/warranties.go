@@ -547,7 +547,7 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 			field = "start_date"
 		}
 		c.Add(field, "before_start", "The end date must be on or after the start date. "+
-			"With this change the warranty would run from "+w.StartDate.String()+" to "+w.EndDate.String()+".")
+			"With this change the warranty would run from %s to %s.", w.StartDate, w.EndDate)
 		return w, c.Err()
 	}
 	return w, nil
@@ -579,10 +579,10 @@ func moveStatus(w Warranty, to Status) error {
 		names = append(names, s.String())
 	}
 	if len(names) == 0 {
-		return Refuse(InvalidTransition, "The warranty is "+w.Standing.String()+" and can no longer change status.")
+		return Refuse(InvalidTransition, "The warranty is %s and can no longer change status.", w.Standing)
 	}
-	return Refuse(InvalidTransition, "The warranty is "+w.Standing.String()+". It can only change to: "+
-		strings.Join(names, ", ")+".")
+	return Refuse(InvalidTransition,
+		"The warranty is %s. It can only change to: %s.", w.Standing, strings.Join(names, ", "))
 }
 
 func set[T any](field *T, value *T) {

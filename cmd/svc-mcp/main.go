@@ -310,12 +310,12 @@ func (w *whoami) problem(err error) (warranty.Problem, bool) {
 	}
 	var signedOut *signin.Error
 	if errors.As(err, &signedOut) {
-		return warranty.Refuse(warranty.InvalidCredential, signedOut.Error()).Problem(w.client.Root(), ""), true
+		return warranty.Refuse(warranty.InvalidCredential, "%s", signedOut).Problem(w.client.Root(), ""), true
 	}
 	var network *client.NetworkError
 	if errors.As(err, &network) {
-		unavailable := warranty.Refuse(warranty.Unavailable, "Cannot reach the service at "+w.client.Root()+
-			". Check that it is running and that SVC_BASE_URL is correct. Cause: "+network.Err.Error()+".")
+		unavailable := warranty.Refuse(warranty.Unavailable, "Cannot reach the service at %s. "+
+			"Check that it is running and that SVC_BASE_URL is correct. Cause: %s.", w.client.Root(), network.Err)
 		return unavailable.Problem(w.client.Root(), ""), true
 	}
 	return warranty.Problem{}, false

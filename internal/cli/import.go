@@ -211,7 +211,7 @@ func asUsage(err error) error {
 	var missing *sheet.MissingColumns
 	switch {
 	case errors.As(err, &fault):
-		return usage(fault.What, fault.Fix)
+		return usage(fault.What.String(), fault.Fix.String())
 	case errors.As(err, &missing):
 		return usage(missing.Error(), "Choose one with --map "+missing.Fields[0]+"=Column. The file has the columns "+
 			strings.Join(missing.Header, ", ")+".")

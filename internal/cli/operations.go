@@ -189,7 +189,7 @@ func (r *run) connect(patient bool) (*client.Client, error) {
 		return nil, err
 	}
 	if key.Secret == "" {
-		return nil, warranty.Refuse(warranty.MissingCredential, "No API key for "+r.address()+".")
+		return nil, warranty.Refuse(warranty.MissingCredential, "No API key for %s.", r.address())
 	}
 	r.debugf("key from %s", key.From)
 	return r.connectAs(key, patient)

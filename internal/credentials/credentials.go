@@ -84,7 +84,7 @@ func (p Store) Find() (Key, error) {
 	}
 	if _, ok := warranty.ParseSecret(key.Secret); !ok {
 		return key, warranty.Refuse(warranty.InvalidCredential,
-			"The value from "+key.From+" is not a key of this service. It was not sent.")
+			"The value from %s is not a key of this service. It was not sent.", key.From)
 	}
 	return key, nil
 }
@@ -102,7 +102,7 @@ func readKey(path string) (string, error) {
 	if key := strings.TrimSpace(string(text)); key != "" {
 		return key, nil
 	}
-	return "", warranty.Refuse(warranty.MissingCredential, "The key file "+strconv.Quote(path)+" is empty.")
+	return "", warranty.Refuse(warranty.MissingCredential, "The key file %s is empty.", strconv.Quote(path))
 }
 
 func fileError(path string, err error) error {
@@ -111,7 +111,7 @@ func fileError(path string, err error) error {
 		err = at.Err
 	}
 	return warranty.Refuse(warranty.MissingCredential,
-		"Cannot read the key file "+strconv.Quote(path)+": "+err.Error()+".")
+		"Cannot read the key file %s: %s.", strconv.Quote(path), err)
 }
 
 // StoredKeys is the content of the credentials file: one key or connection per base
@@ -176,7 +176,7 @@ func (p Store) Load() (StoredKeys, error) {
 	}
 	if err := api.ReadJSON(text, &s); err != nil || s.Keys == nil {
 		return s, warranty.Refuse(warranty.MissingCredential,
-			"The file "+strconv.Quote(file)+" is damaged. Delete it and run svc auth login.")
+			"The file %s is damaged. Delete it and run svc auth login.", strconv.Quote(file))
 	}
 	return s, nil
 }

@@ -538,7 +538,7 @@ func sampleProblem(publicURL string, code warranty.Code) warranty.Problem {
 	}
 	var refusal *warranty.Error
 	if !errors.As(err, &refusal) {
-		refusal = warranty.Refuse(code, code.Info().Fix)
+		refusal = warranty.Refuse(code, "%s", code.Info().Fix)
 	}
 	return refusal.Problem(publicURL, sampleRequestID)
 }

@@ -231,10 +231,10 @@ var errDamaged = refuseFile("This picture is damaged. Save it again with a pictu
 
 func refuseFile(message string) error {
 	var c warranty.Checks
-	c.Add("file", "unsupported_file", message)
+	c.Add("file", "unsupported_file", "%s", warranty.Text{Format: message})
 	return c.Err()
 }
 
 // errTooLarge rejects a file above the size limit.
 var errTooLarge = warranty.Refuse(warranty.BodyTooLarge,
-	fmt.Sprintf("The file is too large. The limit is %d MiB.", warranty.MaxFileSize>>20))
+	"The file is too large. The limit is %d MiB.", warranty.MaxFileSize>>20)

@@ -44,7 +44,12 @@ type BulkGroup struct {
 	Message    string   `json:"message,omitempty"`
 	Count      int      `json:"count"`
 	References []string `json:"references"` // the first ones
+	// Parts is Message with its arguments apart.
+	Parts *warranty.Text `json:"parts,omitempty"`
 }
+
+// Text returns the message with its arguments apart, to translate it.
+func (g BulkGroup) Text() warranty.Text { return warranty.TextOf(g.Message, g.Parts) }
 
 // Reasons why a warranty was not changed.
 const (
@@ -59,8 +64,9 @@ const (
 )
 
 // skip notes a warranty that was not changed.
-func (r *BulkResult) skip(id warranty.ID, reference, reason, message string) {
+func (r *BulkResult) skip(id warranty.ID, reference, reason string, text warranty.Text) {
 	r.Skipped = append(r.Skipped, id)
+	message := text.String()
 	for i := range r.Groups {
 		if g := &r.Groups[i]; g.Reason == reason && g.Message == message {
 			if g.Count++; len(g.References) < shownReferences && reference != "" {
@@ -70,7 +76,7 @@ func (r *BulkResult) skip(id warranty.ID, reference, reason, message string) {
 		}
 	}
 	if len(r.Groups) < shownGroups {
-		g := BulkGroup{Reason: reason, Message: message, Count: 1, References: []string{}}
+		g := BulkGroup{Reason: reason, Message: message, Parts: text.Parts(), Count: 1, References: []string{}}
 		if reference != "" {
 			g.References = append(g.References, reference)
 		}
@@ -108,8 +114,8 @@ func (js *Jobs) runBulk(ctx context.Context, p warranty.Principal, j *warranty.J
 			}
 		case errors.As(err, &refusal) && refusal.Code.Info().Status < http.StatusInternalServerError &&
 			refusal.Code != warranty.RateLimited && refusal.Code != warranty.SessionExpired:
-			reason, message := whySkipped(in.Action, refusal)
-			result.skip(id, js.referenceOf(ctx, p, id), reason, message)
+			reason, text := whySkipped(in.Action, refusal)
+			result.skip(id, js.referenceOf(ctx, p, id), reason, text)
 		default:
 			if noted := store(); noted != nil {
 				return noted
@@ -147,16 +153,16 @@ func (js *Jobs) change(ctx context.Context, p warranty.Principal, in Bulk, id wa
 }
 
 // whySkipped returns why a warranty was not changed, in words that several warranties can share.
-func whySkipped(action string, refusal *warranty.Error) (reason, message string) {
+func whySkipped(action string, refusal *warranty.Error) (reason string, text warranty.Text) {
 	switch {
 	case action == Delete && refusal.Code == warranty.InUse:
-		return OpenClaim, ""
+		return OpenClaim, text
 	case refusal.Code == warranty.NotFound:
-		return Gone, ""
+		return Gone, text
 	case len(refusal.Fields) > 0:
-		return "", refusal.Fields[0].Message
+		return "", refusal.Fields[0].Text()
 	}
-	return "", refusal.Message
+	return "", refusal.Text()
 }
 
 func (js *Jobs) referenceOf(ctx context.Context, p warranty.Principal, id warranty.ID) string {

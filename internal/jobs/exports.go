@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"warranty.example/svc/internal/pages"
@@ -39,7 +38,7 @@ func (js *Jobs) StartExport(ctx context.Context, p warranty.Principal, in Export
 		n, err := tx.CountJobsSince(account.ID, ExportKind, js.now().Add(-service.ExportLifetime))
 		if err == nil && n >= warranty.MaxExports {
 			err = warranty.Refuse(warranty.InUse,
-				fmt.Sprintf("%d long exports were started in the last 24 hours. Download one of them, or wait.", n))
+				"%d long exports were started in the last 24 hours. Download one of them, or wait.", n)
 		}
 		return err
 	})

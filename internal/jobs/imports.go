@@ -95,7 +95,7 @@ func (js *Jobs) runImport(ctx context.Context, p warranty.Principal, j *warranty
 	}
 	var fault *sheet.Fault // the preview has refused such a sheet
 	if errors.As(err, &fault) {
-		err = warranty.Refuse(warranty.ValidationFailed, fault.What+" "+fault.Fix)
+		err = warranty.Refuse(warranty.ValidationFailed, "%s %s", fault.What, fault.Fix)
 	}
 	if noted := note(im.Counts); noted != nil {
 		return noted

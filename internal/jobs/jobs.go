@@ -4,7 +4,6 @@ package jobs
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,7 +103,7 @@ func (js *Jobs) start(
 		}
 		if n >= warranty.MaxJobs {
 			return warranty.Refuse(warranty.InUse,
-				fmt.Sprintf("%d imports and exports are running. Wait until one has ended.", n))
+				"%d imports and exports are running. Wait until one has ended.", n)
 		}
 		if err := check(tx, account); err != nil {
 			return err

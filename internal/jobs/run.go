@@ -82,7 +82,7 @@ func (js *Jobs) run(ctx context.Context, worker warranty.ID, j warranty.Job) err
 	if j.State == warranty.JobUndoing {
 		closed = warranty.JobDone // what stopped is the undo, see UndoStopped
 	}
-	j.State, j.Error = closed, warranty.AsError(err).Message
+	j.State, j.Error = closed, warranty.AsError(err).Text().Stored()
 	if err := save(); err != nil {
 		return orLost(err)
 	}

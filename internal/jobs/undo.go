@@ -25,7 +25,7 @@ func (js *Jobs) Undo(ctx context.Context, p warranty.Principal, id warranty.ID) 
 			return warranty.ErrNotFound // it changed nothing
 		}
 		if j.State.Open() || j.State == warranty.JobUndone {
-			return warranty.Refuse(warranty.InvalidTransition, "The import is "+j.State.String()+" and cannot be undone now.")
+			return warranty.Refuse(warranty.InvalidTransition, "The import is %s and cannot be undone now.", j.State)
 		}
 		j.State, j.User, j.Session, j.Total = warranty.JobUndoing, p.User.ID, p.CredentialID, created
 		return tx.RestartJob(j, now)

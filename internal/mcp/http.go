@@ -213,8 +213,8 @@ func (s *server) missing(ctx context.Context, m message) (warranty.Scope, error)
 	if op == nil || op.Scope == "" || caller.Principal.Scopes.Has(op.Scope) {
 		return "", nil
 	}
-	return op.Scope, warranty.Refuse(warranty.InsufficientScope, "This app may not do this: it does not have "+
-		string(op.Scope)+". The person who connected it can allow it in Settings, Connected apps.")
+	return op.Scope, warranty.Refuse(warranty.InsufficientScope, "This app may not do this: it does not have %s. "+
+		"The person who connected it can allow it in Settings, Connected apps.", op.Scope)
 }
 
 // problem returns err as REST would.

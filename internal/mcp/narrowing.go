@@ -24,7 +24,7 @@ type Narrowing struct {
 func ParseNarrowing(readOnlyName, readOnly, toolsName, tools string) (n Narrowing, err error) {
 	if readOnly != "" {
 		if n.ReadOnly, err = strconv.ParseBool(strings.ToLower(readOnly)); err != nil {
-			return n, warranty.Refuse(warranty.MalformedRequest, readOnlyName+" must be true or false.")
+			return n, warranty.Refuse(warranty.MalformedRequest, "%s must be true or false.", readOnlyName)
 		}
 	}
 	if tools == "" {
@@ -34,8 +34,8 @@ func ParseNarrowing(readOnlyName, readOnly, toolsName, tools string) (n Narrowin
 	for name := range strings.SplitSeq(tools, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) {
-			return n, warranty.Refuse(warranty.MalformedRequest, toolsName+" names an unknown tool: "+
-				strconv.Quote(api.Printable(name))+". Tools: "+strings.Join(known, ", ")+".")
+			return n, warranty.Refuse(warranty.MalformedRequest, "%s names an unknown tool: %s. Tools: %s.",
+				toolsName, strconv.Quote(api.Printable(name)), strings.Join(known, ", "))
 		}
 		n.Tools = append(n.Tools, name)
 	}
@@ -56,10 +56,10 @@ func toolNames() []string {
 func (n Narrowing) allow(op *api.Spec) error {
 	switch {
 	case n.ReadOnly && !op.Reads():
-		return warranty.Refuse(warranty.InsufficientScope, op.Tool+" is not available: this connection is read-only.")
+		return warranty.Refuse(warranty.InsufficientScope, "%s is not available: this connection is read-only.", op.Tool)
 	case n.Tools != nil && !slices.Contains(n.Tools, op.Tool):
-		return warranty.Refuse(warranty.InsufficientScope, op.Tool+" is not available: this connection is limited to "+
-			strings.Join(n.Tools, ", ")+".")
+		return warranty.Refuse(warranty.InsufficientScope, "%s is not available: this connection is limited to %s.",
+			op.Tool, strings.Join(n.Tools, ", "))
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func narrowed(r *http.Request) (context.Context, error) {
 	for _, name := range []string{readOnlyHeader, toolsHeader} {
 		values := r.Header.Values(name)
 		if sent[name] = strings.TrimSpace(strings.Join(values, ",")); len(values) > 0 && sent[name] == "" {
-			return ctx, warranty.Refuse(warranty.MalformedRequest, name+" is empty. Give it a value, or do not send it.")
+			return ctx, warranty.Refuse(warranty.MalformedRequest, "%s is empty. Give it a value, or do not send it.", name)
 		}
 	}
 	n, err := ParseNarrowing(readOnlyHeader, sent[readOnlyHeader], toolsHeader, sent[toolsHeader])

@@ -167,7 +167,7 @@ func (e *Endpoints) open(methods string, next http.HandlerFunc) http.Handler {
 		}
 		if !strings.Contains(", "+methods+",", ", "+r.Method+",") {
 			h.Set("Allow", methods+", OPTIONS")
-			e.Edge.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: "+methods+"."))
+			e.Edge.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: %s.", methods))
 			return
 		}
 		next(w, r)

@@ -325,32 +325,32 @@ func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 }
 
 // tooMany returns the error for an exhausted window. The message starts with what.
-func (s *Server) tooMany(code warranty.Code, what string, w limit.Window) error {
+func (s *Server) tooMany(code warranty.Code, what warranty.Text, w limit.Window) error {
 	if s.Metrics != nil {
 		s.Metrics.limited.WithLabelValues(string(code)).Inc()
 	}
 	wait := max(time.Second, w.Until.Sub(s.Service.Now()))
-	return &warranty.Error{Code: code, Message: what + " Try again in " + waitText(wait) + ".", Wait: wait}
+	return warranty.Refuse(code, "%s %s", what, tryAgain(wait)).After(wait)
 }
 
-// waitText formats a wait in seconds or minutes, rounded up.
-func waitText(wait time.Duration) string {
-	n, unit := (wait+time.Second-1)/time.Second, "second"
-	if wait > 2*time.Minute {
-		n, unit = (wait+time.Minute-1)/time.Minute, "minute"
+// tryAgain says when to try again, in seconds or minutes, rounded up.
+func tryAgain(wait time.Duration) warranty.Text {
+	seconds, minutes := int((wait+time.Second-1)/time.Second), int((wait+time.Minute-1)/time.Minute)
+	switch {
+	case wait > 2*time.Minute:
+		return warranty.Textf("Try again in %d minutes.", minutes)
+	case seconds == 1:
+		return warranty.Textf("Try again in 1 second.")
 	}
-	if n != 1 {
-		unit += "s"
-	}
-	return strconv.FormatInt(int64(n), 10) + " " + unit
+	return warranty.Textf("Try again in %d seconds.", seconds)
 }
 
 // networkFull is the message for an exhausted window of a network.
-const networkFull = "Too many requests from your network."
+var networkFull = warranty.Textf("Too many requests from your network.")
 
 // credentialFull is the message for an exhausted window of a credential.
-func credentialFull(w limit.Window) string {
-	return fmt.Sprintf("The limit is %d requests a minute.", w.Limit)
+func credentialFull(w limit.Window) warranty.Text {
+	return warranty.Textf("The limit is %d requests a minute.", w.Limit)
 }
 
 // throttles holds the error of each attempt that has a limit of its own, per network,
@@ -385,7 +385,8 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 	case service.BatchItems:
 		limit := api.CallerOf(ctx).Principal.RateLimit
 		if window := s.Limits.Take(ctx, whom, limit, time.Minute); !window.Allowed {
-			return s.tooMany(warranty.RateLimited, "A batch counts as one request per 50 items, and this one exceeds your limit.", window)
+			return s.tooMany(warranty.RateLimited,
+				warranty.Textf("A batch counts as one request per 50 items, and this one exceeds your limit."), window)
 		}
 		return nil
 	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers, service.CodeRequests,
@@ -407,7 +408,7 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 	}
 	if window := s.Limits.Take(ctx, string(what)+":"+whom, rate, period); !window.Allowed {
 		t := throttles[what]
-		return s.tooMany(t.code, t.what, window)
+		return s.tooMany(t.code, warranty.Text{Format: t.what}, window)
 	}
 	return nil
 }
@@ -421,7 +422,7 @@ func (s *Server) throttleForm(ctx context.Context, window string) error {
 	}
 	caller.FormCounted = true
 	if window := s.Limits.Take(ctx, window, s.Service.RateLimit, time.Minute); !window.Allowed {
-		what := fmt.Sprintf("You reached the limit of %d changes a minute, so nothing was saved.", window.Limit)
+		what := warranty.Textf("You reached the limit of %d changes a minute, so nothing was saved.", window.Limit)
 		caller.FormRefused = s.tooMany(warranty.RateLimited, what, window)
 	}
 	return caller.FormRefused

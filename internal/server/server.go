@@ -231,7 +231,7 @@ func (s *Server) agents() (http.Handler, error) {
 func (s *Server) wrongMethod(allow string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		s.refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: "+allow+"."))
+		s.refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: %s.", allow))
 	})
 }
 

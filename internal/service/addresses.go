@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"warranty.example/svc/internal/store"
@@ -71,7 +70,7 @@ func (s *Service) checkAddresses(tx *store.Tx, organization warranty.ID) error {
 	n, err := tx.CountAddresses(organization)
 	if err == nil && n >= warranty.MaxAddresses {
 		err = warranty.Refuse(warranty.InUse,
-			fmt.Sprintf("The organization has %d addresses, which is the limit. Remove one first.", n))
+			"The organization has %d addresses, which is the limit. Remove one first.", n)
 	}
 	return err
 }

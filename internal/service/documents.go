@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -186,7 +185,7 @@ func (s *Service) addDraft(
 	}
 	if n >= maxDrafts {
 		var c warranty.Checks
-		c.Add("file", "too_many", fmt.Sprintf("%d files wait to be sent. Send or delete some of them first.", maxDrafts))
+		c.Add("file", "too_many", "%d files wait to be sent. Send or delete some of them first.", maxDrafts)
 		return c.Err()
 	}
 	return s.keepDraft(tx, p, store.Draft{
@@ -247,26 +246,24 @@ func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size, freed i
 	if err != nil {
 		return err
 	}
-	var message string
+	var c warranty.Checks
+	const full = "storage_full"
 	switch {
 	case uploaded-freed+size > s.StorageLimit:
-		message = fmt.Sprintf(
+		c.Add("file", full,
 			"Your storage limit is %d MiB, and this file would exceed it. Delete documents that you no longer need.",
 			s.StorageLimit>>20)
 	case uploaded+kept+size > 2*s.StorageLimit:
 		// Files of deleted documents are kept for a day and replaced ones for 30. Without this limit, uploading and
 		// deleting in turn would fill the disk.
-		message = "Deleted documents use storage for a day, and you have many. Try again later."
 		if replaced > 0 && uploaded+kept-replaced+size <= 2*s.StorageLimit { // erasing them helps
-			message = fmt.Sprintf("Deleted documents use storage for a day and earlier versions of replaced ones for 30 days. "+
+			c.Add("file", full, "Deleted documents use storage for a day and earlier versions of replaced ones for 30 days. "+
 				"You have %d MiB of earlier versions. Erase some under Documents, Earlier versions, and try again a day later.",
 				(replaced+1<<20-1)>>20)
+		} else {
+			c.Add("file", full, "Deleted documents use storage for a day, and you have many. Try again later.")
 		}
-	default:
-		return nil
 	}
-	var c warranty.Checks
-	c.Add("file", "storage_full", message)
 	return c.Err()
 }
 
@@ -353,8 +350,8 @@ func (s *Service) BeginUpload(p warranty.Principal) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running[user] == maxUploads {
-		return nil, &warranty.Error{Code: warranty.RateLimited, Wait: time.Second,
-			Message: fmt.Sprintf("You are already sending %d files. Wait until one of them is sent.", maxUploads)}
+		return nil, warranty.Refuse(warranty.RateLimited,
+			"You are already sending %d files. Wait until one of them is sent.", maxUploads).After(time.Second)
 	}
 	if g.running == nil {
 		g.running = map[warranty.ID]int{}

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -98,7 +97,7 @@ func (s *Service) AddDomain(ctx context.Context, p warranty.Principal, in warran
 		}
 		if n >= warranty.MaxDomains {
 			return warranty.Refuse(warranty.InUse,
-				fmt.Sprintf("The organization has %d domains, which is the limit. Remove one first.", n))
+				"The organization has %d domains, which is the limit. Remove one first.", n)
 		}
 		return tx.InsertDomain(account.ID, d, token)
 	})

@@ -108,8 +108,8 @@ func (s *Service) mayErase(tx *store.Tx, account store.Account) error {
 	for i, o := range left {
 		names[i] = o.Name + " (" + o.ID.String() + ")"
 	}
-	return warranty.Refuse(warranty.LastAdmin, "This person is the only active admin of "+strings.Join(names, ", ")+
-		". Make someone else admin first, or delete the organization.")
+	return warranty.Refuse(warranty.LastAdmin, "This person is the only active admin of %s. "+
+		"Make someone else admin first, or delete the organization.", strings.Join(names, ", "))
 }
 
 // close disables a locked account, whose organizations are locked, and ends its credentials and what the person made in

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"warranty.example/svc/api"
@@ -210,7 +209,7 @@ func mayInvite(tx *store.Tx, organization warranty.ID, i warranty.Invitation, no
 	n, err := tx.CountMembers(organization, now)
 	if err == nil && n >= warranty.MaxMembers {
 		err = warranty.Refuse(warranty.InUse,
-			fmt.Sprintf("The organization has %d members and invitations, which is the limit.", n))
+			"The organization has %d members and invitations, which is the limit.", n)
 	}
 	return err
 }

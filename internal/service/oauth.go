@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -131,8 +130,8 @@ func (s *Service) ApproveAuthorization(
 		case err != nil:
 			return err
 		case n >= warranty.MaxConnectedApps:
-			return warranty.Refuse(warranty.TokenLimitReached, fmt.Sprintf(
-				"You have connected %d apps, which is the limit. Disconnect one that you no longer use.", n))
+			return warranty.Refuse(warranty.TokenLimitReached,
+				"You have connected %d apps, which is the limit. Disconnect one that you no longer use.", n)
 		}
 		if err := tx.InsertGrant(g); err != nil {
 			return err

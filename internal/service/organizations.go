@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -166,7 +165,7 @@ func (s *Service) checkOrganizations(tx *store.Tx, user warranty.ID) error {
 	n, err := tx.CountOrganizations(user)
 	if err == nil && s.OrganizationLimit > 0 && n >= int64(s.OrganizationLimit) {
 		err = warranty.Refuse(warranty.InUse,
-			fmt.Sprintf("You are a member of %d organizations, which is the limit. Leave one first.", n))
+			"You are a member of %d organizations, which is the limit. Leave one first.", n)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 
 	"warranty.example/svc/api"
@@ -78,7 +77,7 @@ func (s *Service) CreateProduct(
 				}
 				if n >= warranty.MaxProducts {
 					return warranty.Refuse(warranty.InUse,
-						fmt.Sprintf("The organization has %d products, which is the limit. Delete one first.", n))
+						"The organization has %d products, which is the limit. Delete one first.", n)
 				}
 				return tx.InsertProduct(account.ID, product)
 			})
@@ -91,11 +90,11 @@ func (s *Service) productName(err error) error {
 	if !s.Store.IsDuplicate(err) {
 		return err
 	}
-	return &warranty.Error{
-		Code:    warranty.AlreadyExists,
-		Message: "Fix these fields: name.",
-		Fields:  []warranty.FieldError{{Field: "name", Code: "taken", Message: "Another product has this name."}},
-	}
+	var c warranty.Checks
+	c.Add("name", "taken", "Another product has this name.")
+	taken := warranty.AsError(c.Err())
+	taken.Code = warranty.AlreadyExists
+	return taken
 }
 
 // UpdateProduct changes the given fields of a product.

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -51,7 +50,7 @@ func (s *Service) CreateReply(
 		}
 		if n >= warranty.MaxReplies {
 			return warranty.Refuse(warranty.InUse,
-				fmt.Sprintf("The account has %d saved replies, which is the limit. Delete one first.", n))
+				"The account has %d saved replies, which is the limit. Delete one first.", n)
 		}
 		return tx.InsertReply(account.ID, reply)
 	})

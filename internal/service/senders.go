@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"warranty.example/svc/internal/store"
@@ -69,8 +68,9 @@ func (s *Service) mayContact(tx *store.Tx, from *sender, address string, now tim
 		return err
 	}
 	if over {
-		return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay, Message: fmt.Sprintf(
-			"You have emailed this address %d times in 24 hours, which is the limit. Try again later.", sent.BySender)}
+		return warranty.Refuse(warranty.RateLimited,
+			"You have emailed this address %d times in 24 hours, which is the limit. Try again later.", sent.BySender).
+			After(digestDelay)
 	}
 	if sent.Unverified >= perMailbox && !sent.Known {
 		verified, err := from.hasDomain(tx)
@@ -78,8 +78,8 @@ func (s *Service) mayContact(tx *store.Tx, from *sender, address string, now tim
 			return err
 		}
 		if !verified {
-			return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
-				Message: "Others have emailed this address too often in 24 hours. Verify your domain, or try again later."}
+			return warranty.Refuse(warranty.RateLimited,
+				"Others have emailed this address too often in 24 hours. Verify your domain, or try again later.").After(digestDelay)
 		}
 	}
 	if sent.Known || sent.BySender > 0 || s.MailLimit == 0 {
@@ -97,8 +97,8 @@ func (s *Service) mayContact(tx *store.Tx, from *sender, address string, now tim
 		return err
 	}
 	if over {
-		return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
-			Message: "You have reached your limit of emails to new people in 24 hours. Try again later."}
+		return warranty.Refuse(warranty.RateLimited,
+			"You have reached your limit of emails to new people in 24 hours. Try again later.").After(digestDelay)
 	}
 	from.strangers.byAccount++
 	from.strangers.byPerson++

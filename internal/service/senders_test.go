@@ -154,14 +154,14 @@ var mailSenders = map[string]mailSender{
 	"offer of a new warranty": {1, func(shop issuer, to string) error {
 		made := shop.sells(warranty.CreateWarranty{CustomerEmail: to})
 		if made.Handover.NotEmailed != nil {
-			return warranty.Refuse(warranty.RateLimited, *made.Handover.NotEmailed)
+			return warranty.Refuse(warranty.RateLimited, "%s", *made.Handover.NotEmailed)
 		}
 		return nil
 	}, tooManyMails},
 	"offer in a batch": {1, func(shop issuer, to string) error {
 		out, err := shop.Service.CreateBatch(ctx, shop.acting.Principal, orders(2, to))
 		if err == nil && out.Results[0].NotEmailed != nil {
-			err = warranty.Refuse(warranty.RateLimited, *out.Results[0].NotEmailed)
+			err = warranty.Refuse(warranty.RateLimited, "%s", *out.Results[0].NotEmailed)
 		}
 		return err
 	}, tooManyMails},

@@ -26,30 +26,30 @@ func (s *Service) whyNot(ctx context.Context, code warranty.Hash, err error) err
 
 // contactOf returns whom someone with a code can ask about it: the domain of a verified organization, because anyone can
 // use any name, or the name of another one in quotation marks.
-func contactOf(business *warranty.Party) string {
+func contactOf(business *warranty.Party) any {
 	switch {
 	case business == nil:
-		return "the person who gave you the code"
+		return warranty.Textf("the person who gave you the code")
 	case business.Domain != nil:
 		return *business.Domain
 	case business.MixedScript:
-		return "the shop"
+		return warranty.Textf("the shop")
 	}
-	return `"` + business.Name + `"`
+	return warranty.Textf(`"%s"`, business.Name)
 }
 
 // refuseCode says why a code takes nothing, and whom to ask.
-func refuseCode(state store.CodeState, contact string) error {
+func refuseCode(state store.CodeState, contact any) error {
 	var c warranty.Checks
 	switch state {
 	case store.CodeTaken:
-		c.Add("code", string(state), "This warranty is already registered. If that wasn't you, contact "+contact+".")
+		c.Add("code", string(state), "This warranty is already registered. If that wasn't you, contact %s.", contact)
 	case store.CodeExpired:
-		c.Add("code", string(state), "This code has expired. Ask "+contact+" for a new one.")
+		c.Add("code", string(state), "This code has expired. Ask %s for a new one.", contact)
 	case store.CodeNotValid:
-		c.Add("code", string(state), "This warranty is not valid. Ask "+contact+".")
+		c.Add("code", string(state), "This warranty is not valid. Ask %s.", contact)
 	case store.CodeWithdrawn:
-		c.Add("code", string(state), "This warranty was withdrawn. Ask "+contact+".")
+		c.Add("code", string(state), "This warranty was withdrawn. Ask %s.", contact)
 	default:
 		c.Add("code", "invalid_code", "We don't know this code. Check it against your slip or email.")
 	}
@@ -195,8 +195,8 @@ func (s *Service) EmailHandover(
 		}
 		from := &sender{Account: locked[h.Giver], person: h.MadeBy}
 		if err := s.contact(tx, from, message, h.Warranty.ID, now); isMailLimit(err) {
-			return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
-				Message: "We cannot email another code for this today. Sign in or register first, then enter the code."}
+			return warranty.Refuse(warranty.RateLimited,
+				"We cannot email another code for this today. Sign in or register first, then enter the code.").After(digestDelay)
 		} else if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"warranty.example/svc/api"
@@ -64,8 +63,7 @@ func (s *Service) CreateToken(
 		case count >= warranty.MaxActiveTokens:
 			return warranty.Refuse(
 				warranty.TokenLimitReached,
-				fmt.Sprintf("This account has reached the limit of %d active tokens. Revoke one that you no longer use.",
-					count),
+				"This account has reached the limit of %d active tokens. Revoke one that you no longer use.", count,
 			)
 		}
 		if err := tx.InsertToken(p.Account.ID, p.User.ID, token, warranty.HashSecret(secret)); err != nil {
@@ -144,7 +142,7 @@ func (s *Service) RotateToken(
 		}
 		if token.Show(now); token.Status != warranty.TokenIsActive {
 			return warranty.Refuse(warranty.InvalidTransition,
-				"This token is "+token.Status.String()+" and cannot be rotated. Create a new one.")
+				"This token is %s and cannot be rotated. Create a new one.", token.Status)
 		}
 		token.Prefix = secret[:warranty.PrefixLength]
 		if err := tx.RotateToken(token, warranty.HashSecret(secret), now, oldEnds); err != nil {

@@ -88,8 +88,8 @@ func (s *Service) EmptyTrash(ctx context.Context) error {
 func checkNoOpenClaim(tx *store.Tx, w warranty.Warranty) error {
 	number, err := tx.OpenClaimOn(w.ID)
 	if err == nil && number != "" {
-		err = warranty.Refuse(warranty.InUse, "The warranty has an open claim ("+string(number)+
-			"). Close the claim first. A person can delete the warranty together with its open claim, on its page.")
+		err = warranty.Refuse(warranty.InUse, "The warranty has an open claim (%s). Close the claim first. "+
+			"A person can delete the warranty together with its open claim, on its page.", number)
 	}
 	return err
 }

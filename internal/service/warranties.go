@@ -176,16 +176,11 @@ func (s *Service) unique(ctx context.Context, issuer warranty.ID, externalID str
 		existing, missing := s.Store.ExternalID(ctx, issuer, externalID)
 		switch {
 		case missing == nil:
-			return &warranty.Error{
-				Code:       warranty.AlreadyExists,
-				ExistingID: &existing,
-				Message:    "Fix these fields: external_id.",
-				Fields: []warranty.FieldError{{
-					Field:   "external_id",
-					Code:    "taken",
-					Message: "Another warranty that you issued has this external id.",
-				}},
-			}
+			var c warranty.Checks
+			c.Add("external_id", "taken", "Another warranty that you issued has this external id.")
+			taken := warranty.AsError(c.Err())
+			taken.Code, taken.ExistingID = warranty.AlreadyExists, &existing
+			return taken
 		case !errors.Is(missing, warranty.ErrNotFound) || try == uniqueTries:
 			return err
 		}

@@ -117,7 +117,7 @@ func problemOf(result warranty.BatchResult) (ofRow, ofImport error) {
 	if p == nil {
 		return nil, errors.New("the batch returned a failure without a problem")
 	}
-	err := &warranty.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
+	err := &warranty.Error{Code: p.Code, Message: p.Detail, Parts: p.Parts, Fields: p.Errors}
 	if p.Status >= http.StatusInternalServerError || p.Code == warranty.RateLimited || p.Status == http.StatusUnauthorized {
 		return nil, err
 	}

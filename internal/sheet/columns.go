@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"warranty.example/svc/warranty"
 )
 
 // guess lists the column names that other programs use for a field, normalized.
@@ -84,8 +86,8 @@ func mapColumns(header []string, chosen map[string]string) (mapping, error) {
 		i := columnOf(header, name)
 		if i < 0 {
 			return m, &Fault{
-				What: "The file has no column \"" + name + "\".",
-				Fix:  "Its columns are " + strings.Join(header, ", ") + ".",
+				What: warranty.Textf("The file has no column \"%s\".", name),
+				Fix:  warranty.Textf("Its columns are %s.", strings.Join(header, ", ")),
 			}
 		}
 		m.columns[g.field] = []int{i}

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"warranty.example/svc/warranty"
 )
 
 // Encoding is the character encoding of a file.
@@ -64,8 +66,8 @@ func decoded(r io.Reader, chosen Encoding, valid bool) (*bufio.Reader, Encoding,
 	}
 	if bytes.HasPrefix(head, zip) || bytes.HasPrefix(head, ole) {
 		return nil, chosen, &Fault{
-			What: "This is an Excel workbook, not a CSV file.",
-			Fix:  "In your spreadsheet program, save it as \"CSV UTF-8\".",
+			What: warranty.Textf("This is an Excel workbook, not a CSV file."),
+			Fix:  warranty.Textf("In your spreadsheet program, save it as \"CSV UTF-8\"."),
 		}
 	}
 	e := chosen

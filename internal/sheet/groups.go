@@ -3,6 +3,8 @@ package sheet
 import (
 	"cmp"
 	"unicode/utf8"
+
+	"warranty.example/svc/warranty"
 )
 
 // FaultGroups are the errors of the rows of a sheet, grouped.
@@ -15,7 +17,12 @@ type FaultGroup struct {
 	Count   int    `json:"count"`
 	Lines   []int  `json:"lines"`   // the first ones
 	Example string `json:"example"` // the content of the first cell
+	// Parts is Message with its arguments apart.
+	Parts *warranty.Text `json:"parts,omitempty"`
 }
+
+// Text returns the message with its arguments apart, to translate it.
+func (g FaultGroup) Text() warranty.Text { return warranty.TextOf(g.Message, g.Parts) }
 
 // Rows returns the number of rows with the error.
 func (g FaultGroup) Rows() int64 { return int64(g.Count) }
@@ -34,9 +41,9 @@ func (g *FaultGroups) Add(row Row) {
 }
 
 func (g *FaultGroups) add(line int, f CellFault) {
-	field := cmp.Or(f.Field, f.Column)
+	field, message := cmp.Or(f.Field, f.Column), f.Message.String()
 	for i := range *g {
-		if same := &(*g)[i]; same.Field == field && same.Message == f.Message {
+		if same := &(*g)[i]; same.Field == field && same.Message == message {
 			if same.Count++; len(same.Lines) < shownLines {
 				same.Lines = append(same.Lines, line)
 			}
@@ -44,7 +51,7 @@ func (g *FaultGroups) add(line int, f CellFault) {
 		}
 	}
 	if len(*g) < shownGroups {
-		*g = append(*g, FaultGroup{field, f.Message, 1, []int{line}, shorten(f.Value, shownExample)})
+		*g = append(*g, FaultGroup{field, message, 1, []int{line}, shorten(f.Value, shownExample), f.Message.Parts()})
 	}
 }
 

@@ -2,7 +2,6 @@ package sheet
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -48,8 +47,8 @@ func ReadProducts(file io.ReadSeeker, limit int) (rows []ProductRow, err error) 
 	}
 	if len(m.columns["name"]) == 0 || len(m.columns["length"]) == 0 {
 		return nil, &Fault{
-			What: "The columns name and length are required.",
-			Fix:  "Name them in the first line. A length is a number of months, 2 years, or lifetime.",
+			What: warranty.Textf("The columns name and length are required."),
+			Fix:  warranty.Textf("Name them in the first line. A length is a number of months, 2 years, or lifetime."),
 		}
 	}
 	for {
@@ -62,8 +61,8 @@ func ReadProducts(file io.ReadSeeker, limit int) (rows []ProductRow, err error) 
 		}
 		if len(rows) == limit {
 			return nil, &Fault{
-				What: fmt.Sprintf("The file has more than %d products.", limit),
-				Fix:  "Split it into several files.",
+				What: warranty.Textf("The file has more than %d products.", limit),
+				Fix:  warranty.Textf("Split it into several files."),
 			}
 		}
 		row.from = &m
@@ -100,6 +99,6 @@ func (m mapping) product(cells []string, named unit, in *warranty.CreateProduct)
 		return in.Check()
 	}
 	var c warranty.Checks
-	c.Add("length", "invalid", sentence(err))
+	c.Add("length", "invalid", "%s", warranty.Sentence(err))
 	return c.Err()
 }

@@ -153,7 +153,7 @@ func (r *Reader) date(c *warranty.Checks, cells []string, field string) warranty
 	d, err := importDate(v, r.order)
 	r.serials = r.serials || err == nil && isSerial(v)
 	if err != nil {
-		c.Add(field, "invalid", sentence(err))
+		c.Add(field, "invalid", "%s", warranty.Sentence(err))
 	}
 	return d
 }
@@ -173,7 +173,7 @@ func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) wa
 	l, err := r.length(cells)
 	switch {
 	case err != nil:
-		c.Add("end_date", "invalid", "The warranty length is invalid: "+err.Error()+".")
+		c.Add("end_date", "invalid", "The warranty length is invalid: %s.", warranty.Text{Format: err.Error()})
 	case l.isZero():
 		c.Add("end_date", "required", "This field is required. Add an end date or a warranty length.")
 	case start.IsZero():
@@ -230,12 +230,6 @@ func (r *Reader) length(cells []string) (length, error) {
 	return whole, errDiffer
 }
 
-// sentence formats an error as a sentence.
-func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
 func truthy(s string) bool {
 	switch strings.ToLower(s) {
 	case "true", "yes", "y", "1", "x", "ja", "oui":
@@ -252,7 +246,7 @@ func (r *Reader) identify(row *Row) error {
 	if first, again := r.external[in.ExternalID]; again {
 		var c warranty.Checks
 		c.Add("external_id", "duplicate",
-			fmt.Sprintf("Line %d has the same external id. External ids must be unique.", first))
+			"Line %d has the same external id. External ids must be unique.", first)
 		row.Err = c.Err()
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 // Fault is an error that makes a whole sheet unreadable, and its fix.
-type Fault struct{ What, Fix string }
+type Fault struct{ What, Fix warranty.Text }
 
 // Error returns What.
-func (f *Fault) Error() string { return f.What }
+func (f *Fault) Error() string { return f.What.String() }
 
 // MissingColumns is the error for a sheet without a column for required fields. The
 // caller explains how to choose the columns.
@@ -27,8 +27,11 @@ type MissingColumns struct {
 }
 
 // Error lists the fields without a column.
-func (m *MissingColumns) Error() string {
-	return "No column was found for " + strings.Join(m.Fields, ", ") + "."
+func (m *MissingColumns) Error() string { return m.Text(m.Fields).String() }
+
+// Text lists the fields without a column by the names that a reader knows.
+func (m *MissingColumns) Text(names []string) warranty.Text {
+	return warranty.Textf("No column was found for %s.", strings.Join(names, ", "))
 }
 
 // Options override what is detected in a sheet.
@@ -213,7 +216,7 @@ func (r *Reader) Total() int { return r.total }
 // CellFault is an error in a cell, or in the whole row if Field is empty.
 type CellFault struct {
 	Field, Column string
-	Message       string
+	Message       warranty.Text
 	Value         string // the content of the cells that the field was read from
 }
 
@@ -224,14 +227,14 @@ func (r Row) Faults() []CellFault {
 	case r.Err == nil:
 		return nil
 	case !errors.As(r.Err, &refusal):
-		return []CellFault{{Message: fmt.Sprint(r.Err)}}
+		return []CellFault{{Message: warranty.Text{Format: fmt.Sprint(r.Err)}}}
 	case len(refusal.Fields) == 0:
-		return []CellFault{{Message: refusal.Message}}
+		return []CellFault{{Message: refusal.Text()}}
 	}
 	var list []CellFault
 	for _, f := range refusal.Fields {
 		column, value := r.columnOf(f.Field)
-		list = append(list, CellFault{Field: f.Field, Column: column, Message: f.Message, Value: value})
+		list = append(list, CellFault{Field: f.Field, Column: column, Message: f.Text(), Value: value})
 	}
 	return list
 }
@@ -242,11 +245,11 @@ func (r Row) Reason() string {
 	for _, f := range r.Faults() {
 		switch {
 		case f.Field == "":
-			parts = append(parts, f.Message)
+			parts = append(parts, f.Message.String())
 		case f.Column == "" || normalize(f.Column) == normalize(f.Field):
-			parts = append(parts, f.Field+": "+f.Message)
+			parts = append(parts, f.Field+": "+f.Message.String())
 		default:
-			parts = append(parts, f.Field+" (column "+f.Column+"): "+f.Message)
+			parts = append(parts, f.Field+" (column "+f.Column+"): "+f.Message.String())
 		}
 	}
 	return strings.Join(parts, " ")

@@ -241,7 +241,7 @@ func TestChosenColumns(t *testing.T) {
 	var fault *Fault
 	if _, err := mapColumns([]string{"Item", "start_date", "end_date"},
 		map[string]string{"product_name": "Nothing"}); !errors.As(err, &fault) ||
-		!strings.Contains(fault.Fix, "Item, start_date") {
+		!strings.Contains(fault.Fix.String(), "Item, start_date") {
 		t.Errorf("missing column: %v", err)
 	}
 	var missing *MissingColumns

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -55,19 +54,22 @@ func openTable(file io.ReadSeeker, chosen Encoding) (*table, error) {
 	t.reader.TrimLeadingSpace = false
 	header, err := t.reader.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, &Fault{What: "The file is empty.", Fix: "The first line must name the columns."}
+		return nil, &Fault{
+			What: warranty.Textf("The file is empty."),
+			Fix:  warranty.Textf("The first line must name the columns."),
+		}
 	}
 	if err != nil {
 		return nil, &Fault{
-			What: "The first line is invalid: " + err.Error() + ".",
-			Fix:  "It must name the columns, separated by commas or semicolons.",
+			What: warranty.Textf("The first line is invalid: %s.", err),
+			Fix:  warranty.Textf("It must name the columns, separated by commas or semicolons."),
 		}
 	}
 	for _, name := range header {
 		if !utf8.ValidString(name) {
 			return nil, &Fault{
-				What: "The first line is not valid UTF-8.",
-				Fix:  "Save the file as \"CSV UTF-8\", or choose the encoding windows-1252.",
+				What: warranty.Textf("The first line is not valid UTF-8."),
+				Fix:  warranty.Textf("Save the file as \"CSV UTF-8\", or choose the encoding windows-1252."),
 			}
 		}
 		t.header = append(t.header, strings.TrimSpace(unescapeFormula(name)))
@@ -118,8 +120,8 @@ func (t *table) next() (Row, error) {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
 		return Row{}, &Fault{
-			What: fmt.Sprintf("Line %d is not valid CSV: %s.", parse.Line+t.before, parse.Err),
-			Fix:  "Put cells with quotation marks in quotation marks, and double each one inside.",
+			What: warranty.Textf("Line %d is not valid CSV: %s.", parse.Line+t.before, parse.Err),
+			Fix:  warranty.Textf("Put cells with quotation marks in quotation marks, and double each one inside."),
 		}
 	}
 	if err != nil {
@@ -135,7 +137,7 @@ func (t *table) next() (Row, error) {
 		row.Skip = Blank
 	case len(cells) != len(t.header):
 		row.Err = warranty.Refuse(warranty.ValidationFailed,
-			fmt.Sprintf("Expected %d cells as in the first line, found %d.", len(t.header), len(cells)))
+			"Expected %d cells as in the first line, found %d.", len(t.header), len(cells))
 	case t.isUTF16() && slices.ContainsFunc(cells, invalid16):
 		row.Err = warranty.Refuse(warranty.ValidationFailed,
 			"The row is not valid UTF-16 text. Save the file as \"CSV UTF-8\".")

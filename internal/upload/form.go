@@ -36,13 +36,18 @@ type File struct {
 }
 
 // Refusal is why a file is not accepted. Name is empty if it is about all of them.
-type Refusal struct{ Name, Code, Message string }
+type Refusal struct {
+	Name, Code string
+	Message    warranty.Text
+}
 
 // Refusals lists the files that are not accepted.
 type Refusals []Refusal
 
 // Add adds a refusal.
-func (l *Refusals) Add(name, code, message string) { *l = append(*l, Refusal{name, code, message}) }
+func (l *Refusals) Add(name, code string, message warranty.Text) {
+	*l = append(*l, Refusal{name, code, message})
+}
 
 // IsForm reports whether a request sends a multipart form.
 func IsForm(r *http.Request) bool {
@@ -75,9 +80,9 @@ func ReadForm(w http.ResponseWriter, r *http.Request, s *service.Service, p warr
 		case refusal == nil:
 			return err
 		case len(refusal.Fields) > 0:
-			f.Refused.Add(name, refusal.Fields[0].Code, refusal.Fields[0].Message)
+			f.Refused.Add(name, refusal.Fields[0].Code, refusal.Fields[0].Text())
 		case refusal.Code == warranty.BodyTooLarge: // this file alone; the next part is read
-			f.Refused.Add(name, "too_large", refusal.Message)
+			f.Refused.Add(name, "too_large", refusal.Text())
 		default:
 			f.Failed = refusal
 		}
@@ -90,10 +95,10 @@ func ReadForm(w http.ResponseWriter, r *http.Request, s *service.Service, p warr
 	forgotten := f.Forget(transfer, s)
 	switch {
 	case errors.Is(err, errTooMany):
-		f.Refused.Add("", "too_many", "Choose at most 5 files.")
+		f.Refused.Add("", "too_many", warranty.Textf("Choose at most %d files.", maxFiles))
 		err = nil
 	case warranty.AsError(err).Code == warranty.BodyTooLarge:
-		f.Refused.Add("", "too_large", "Together the files are too large. Choose the other files again.")
+		f.Refused.Add("", "too_large", warranty.Textf("Together the files are too large. Choose the other files again."))
 		err = nil
 	}
 	return f, errors.Join(err, forgotten)

@@ -5,7 +5,6 @@ package upload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -177,7 +176,7 @@ func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value strin
 		return
 	}
 	if err != nil {
-		c.Add(name, "invalid", strings.ToUpper(err.Error()[:1])+err.Error()[1:]+".")
+		c.Add(name, "invalid", "%s", warranty.Sentence(err))
 	}
 }
 
@@ -200,7 +199,7 @@ func formError(err error) error {
 		return refusal
 	case errors.As(err, &tooLarge):
 		return warranty.Refuse(warranty.BodyTooLarge,
-			fmt.Sprintf("The file is too large. The limit is %d MiB.", warranty.MaxFileSize>>20))
+			"The file is too large. The limit is %d MiB.", warranty.MaxFileSize>>20)
 	}
 	return errForm
 }

@@ -58,7 +58,7 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		do: func(ctx context.Context, who warranty.Principal, in warranty.SignIn) (warranty.Session, error) {
 			if byCode && in.Code == "" {
 				var c warranty.Checks
-				c.Add("code", "required", web.t(r, "sign_in.code_missing"))
+				c.Add("code", "required", "%s", web.t(r, "sign_in.code_missing"))
 				return warranty.Session{}, c.Err()
 			}
 			return web.Service.SignIn(ctx, who, in)

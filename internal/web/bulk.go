@@ -61,7 +61,7 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 		return err
 	}
 	if len(ids) == 0 {
-		return warranty.Refuse(warranty.ValidationFailed, web.t(r, "bulk.none"))
+		return warranty.Refuse(warranty.ValidationFailed, "%s", web.t(r, "bulk.none"))
 	}
 	switch action {
 	case bulkExport:
@@ -107,7 +107,7 @@ func (web *Web) bulkValue(words view.Reader, f form, action string) string {
 	}
 	refusal := new(warranty.Error)
 	if err := in.Check(); errors.As(err, &refusal) && len(refusal.Fields) > 0 {
-		return words.Message(refusal.Fields[0].Message)
+		return words.Message(refusal.Fields[0].Text())
 	}
 	return ""
 }
@@ -115,7 +115,7 @@ func (web *Web) bulkValue(words view.Reader, f form, action string) string {
 // selected returns the ids of a form, or of everything that its filter selects.
 func (web *Web) selected(ctx context.Context, words view.Reader, who warranty.Principal, f form, all bool) ([]warranty.ID, error) {
 	var ids []warranty.ID
-	tooMany := warranty.Refuse(warranty.ValidationFailed, words.Text("bulk.too_many", maxBulk))
+	tooMany := warranty.Refuse(warranty.ValidationFailed, "%s", words.Text("bulk.too_many", maxBulk))
 	if all {
 		list := func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
 			return web.Service.ListWarranties(ctx, who, in)
@@ -237,7 +237,7 @@ func (web *Web) bulkOf(r *http.Request, who warranty.Principal, text string) (*j
 		return nil, err
 	}
 	page, err := newJobPage(j)
-	page.Error = web.reader(r).Message(j.Error)
+	page.Error = web.reader(r).Message(warranty.ParseText(j.Error))
 	return &page, err
 }
 

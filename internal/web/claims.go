@@ -161,7 +161,7 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 			}
 			var c warranty.Checks
 			if len(f.Values["documents"]) > warranty.MaxMessageDocuments {
-				c.Add("file", "too_many", web.t(r, "claim.too_many_files", warranty.MaxMessageDocuments))
+				c.Add("file", "too_many", "%s", web.t(r, "claim.too_many_files", warranty.MaxMessageDocuments))
 			}
 			return c.Err()
 		},

@@ -103,10 +103,10 @@ func (web *Web) attachDocument(r *http.Request, who warranty.Principal, f form) 
 	var c warranty.Checks
 	in := warranty.UploadDocument{}
 	if in.WarrantyID, err = warranty.ParseWarrantyKey(f.Value("warranty_id")); err != nil {
-		c.Add("warranty_id", "required", web.t(r, "form.required"))
+		c.Add("warranty_id", "required", "%s", web.t(r, "form.required"))
 	}
 	if in.Type, err = warranty.ParseEnum[warranty.DocumentType](f.Value("type")); err != nil || in.Type == "" {
-		c.Add("type", "required", web.t(r, "form.required"))
+		c.Add("type", "required", "%s", web.t(r, "form.required"))
 	}
 	if claim := f.Value("claim_id"); claim != "" {
 		if in.ClaimID, err = warranty.ParseClaimKey(claim); err != nil {
@@ -115,7 +115,7 @@ func (web *Web) attachDocument(r *http.Request, who warranty.Principal, f form) 
 	}
 	ids, refused := warranty.DocumentIDs(f.Values["documents"]), filesOf(r).err
 	if len(ids) == 0 && refused == nil {
-		c.Add("file", "required", web.t(r, "document.choose"))
+		c.Add("file", "required", "%s", web.t(r, "document.choose"))
 	}
 	c.Merge(refused)
 	if len(c.Fields) > 0 {
@@ -233,7 +233,7 @@ func (web *Web) replaceDocument(w http.ResponseWriter, r *http.Request, who warr
 		err = errResumed
 	case err == nil && len(drafts) == 0:
 		var c warranty.Checks
-		c.Add("file", "required", web.t(r, "document.choose"))
+		c.Add("file", "required", "%s", web.t(r, "document.choose"))
 		err = c.Err()
 	case err == nil:
 		_, err = web.Service.ReplaceDocument(r.Context(), who, id, drafts[0])

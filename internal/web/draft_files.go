@@ -124,7 +124,7 @@ func (web *Web) keepFiles(r *http.Request, author service.Author, values url.Val
 		case err == nil:
 			made = append(made, kept.ID.String())
 		case errors.As(err, &refusal) && len(refusal.Fields) > 0:
-			sent.Refused.Add(file.Name, refusal.Fields[0].Code, refusal.Fields[0].Message)
+			sent.Refused.Add(file.Name, refusal.Fields[0].Code, refusal.Fields[0].Text())
 		default:
 			failed = err
 		}
@@ -156,7 +156,7 @@ func (web *Web) refusalsOf(r *http.Request, list upload.Refusals, several bool) 
 		if several && refused.Name != "" {
 			text = refused.Name + ": " + text
 		}
-		c.Add("file", refused.Code, text)
+		c.Add("file", refused.Code, "%s", text)
 	}
 	return c.Err()
 }
@@ -174,7 +174,7 @@ func (web *Web) draftsOf(r *http.Request, who warranty.Principal, f *form) ([]se
 // fileAgain is the error for a form whose draft is gone.
 func (web *Web) fileAgain(r *http.Request) error {
 	var c warranty.Checks
-	c.Add("file", "required", web.t(r, "form.file_again"))
+	c.Add("file", "required", "%s", web.t(r, "form.file_again"))
 	return c.Err()
 }
 
@@ -187,6 +187,6 @@ func (web *Web) setFileError(r *http.Request, f *form) {
 	f.Errors = orEmpty(f.Errors)
 	f.Errors["file"] = web.t(r, "form.file_again")
 	if refusal := warranty.AsError(err); len(refusal.Fields) > 0 {
-		f.Errors["file"] = refusal.Fields[0].Message
+		f.Errors["file"] = web.reader(r).Message(refusal.Fields[0].Text())
 	}
 }

@@ -175,7 +175,7 @@ func (web *Web) readPrice(words view.Reader, values url.Values) error {
 	price, ok := decimalPrice(typed)
 	if !ok {
 		var c warranty.Checks
-		c.Add("price", "invalid_price", words.Text("warranty.price_wrong"))
+		c.Add("price", "invalid_price", "%s", words.Text("warranty.price_wrong"))
 		return c.Err()
 	}
 	values.Set("price", price)

@@ -44,12 +44,12 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 			return
 		}
 	}
-	problem := web.publicError(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
-	words := web.reader(r)
-	problem.Title, problem.Detail = words.Message(problem.Title), words.Message(problem.Detail)
+	refusal, words := web.publicError(w, r, err), web.reader(r)
+	problem := refusal.Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
+	problem.Title, problem.Detail = words.Message(warranty.Text{Format: problem.Title}), words.Message(refusal.Text())
 	problem.Errors = slices.Clone(problem.Errors) // the error may be shared
-	for i := range problem.Errors {
-		problem.Errors[i].Message = words.Message(problem.Errors[i].Message)
+	for i, f := range problem.Errors {
+		problem.Errors[i].Message = words.Message(f.Text())
 	}
 	block, body := "layout", errorPage{Problem: problem}
 	if isPart(r) {
@@ -108,7 +108,7 @@ func (web *Web) publicError(w http.ResponseWriter, r *http.Request, err error) *
 		w.Header().Set("Retry-After", seconds(refusal.Wait))
 	}
 	if text, ok := web.reader(r).Find("error." + string(refusal.Code)); ok {
-		refusal.Message = text
+		refusal.Message, refusal.Parts = text, nil
 	}
 	return &refusal
 }

@@ -207,7 +207,7 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 	}
 	f.Errors = map[string]string{}
 	for _, e := range refusal.Fields {
-		switch text := web.reader(r).Message(e.Message); {
+		switch text := web.reader(r).Message(e.Text()); {
 		case f.Errors[e.Field] == "":
 			f.Errors[e.Field] = text
 		case e.Field == "file": // a form may have several files: name each that was refused
@@ -215,7 +215,7 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 		}
 	}
 	if len(f.Errors) == 0 {
-		f.Wrong = web.reader(r).Message(refusal.Message)
+		f.Wrong = web.reader(r).Message(refusal.Text())
 	}
 	return true
 }

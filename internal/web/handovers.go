@@ -82,7 +82,7 @@ func (web *Web) offerHandover(w http.ResponseWriter, r *http.Request, who warran
 			key = f.once()
 			if f.Has("by", "email") && strings.TrimSpace(f.Value("customer_email")) == "" {
 				var c warranty.Checks
-				c.Add("customer_email", "required", web.t(r, "issue.email_missing"))
+				c.Add("customer_email", "required", "%s", web.t(r, "issue.email_missing"))
 				return c.Err()
 			}
 			return nil

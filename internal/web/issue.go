@@ -208,7 +208,7 @@ func (web *Web) productLength(words view.Reader, chosen string) (p warranty.Prod
 		p.LengthMonths = &months
 	} else if chosen != lifetime {
 		var c warranty.Checks
-		c.Add("length", "required", words.Text("issue.length_missing"))
+		c.Add("length", "required", "%s", words.Text("issue.length_missing"))
 		return p, c.Err()
 	}
 	return p, nil
@@ -245,7 +245,7 @@ func (web *Web) issueInput(
 		found, err := web.productOf(ctx, who, f.Value("product"))
 		if errors.Is(err, warranty.ErrNotFound) {
 			f.Values.Set("product", typedProduct)
-			return in, nil, &warranty.Error{Code: warranty.ValidationFailed, Message: errProductGone.Error()}
+			return in, nil, warranty.Refuse(warranty.ValidationFailed, "%s", errProductGone.Text())
 		} else if err != nil {
 			return in, nil, err
 		}
@@ -254,7 +254,7 @@ func (web *Web) issueInput(
 	}
 	if dateErr != nil {
 		var c warranty.Checks
-		c.Add("start_date", "invalid_date", words.Text("issue.date_missing"))
+		c.Add("start_date", "invalid_date", "%s", words.Text("issue.date_missing"))
 		return in, product, c.Err()
 	}
 	values.Set("start_date", start.String())
@@ -309,7 +309,7 @@ func (web *Web) perform(
 	made.Warranty, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: key})
 	if made.Again && errors.Is(err, warranty.ErrNotFound) {
 		f.Values.Set("once", web.Service.NewID().String())
-		return made, warranty.Refuse(warranty.AlreadyExists, words.Text("warranty.sent_before"))
+		return made, warranty.Refuse(warranty.AlreadyExists, "%s", words.Text("warranty.sent_before"))
 	}
 	if h := made.Warranty.Handover; err != nil || !made.NotEmailed || h != nil && h.Status == warranty.HandoverTaken {
 		return made, err

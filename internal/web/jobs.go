@@ -109,7 +109,7 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 			page.Total, page.Undone.Deleted = created, created-left
 		}
 	}
-	page.Error = web.reader(r).Message(j.Error)
+	page.Error = web.reader(r).Message(warranty.ParseText(j.Error))
 	page.Gone = !web.Service.Now().Before(page.Export.Expires)
 	return page, nil
 }

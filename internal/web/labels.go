@@ -110,7 +110,7 @@ func (web *Web) labelled(ctx context.Context, words view.Reader, who warranty.Pr
 	}
 	var c warranty.Checks
 	refuse := func(message string) ([]warranty.Warranty, error) {
-		c.Add("references", "invalid", message)
+		c.Add("references", "invalid", "%s", message)
 		return nil, c.Err()
 	}
 	if !slices.Contains([]string{smallLabels, sheetLabels}, f.Value("size")) ||
@@ -169,7 +169,7 @@ func (web *Web) insideTags(
 		var refusal *warranty.Error
 		switch {
 		case errors.As(err, &refusal) && (refusal.Code == warranty.RoleNotAllowed || refusal.Code == warranty.InvalidTransition):
-			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.Message(refusal.Message)})
+			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.Message(refusal.Text())})
 		case err != nil:
 			return nil, nil, err
 		case offer.Code == nil:

@@ -272,7 +272,7 @@ func (web *Web) filesGone(r *http.Request, who warranty.Principal, f *form, refu
 		f.Values.Add("documents", file.ID.String())
 	}
 	var c warranty.Checks
-	c.Add("file", "gone", web.t(r, "claim.file_gone"))
+	c.Add("file", "gone", "%s", web.t(r, "claim.file_gone"))
 	return c.Err()
 }
 
@@ -299,7 +299,7 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 	to, moves := claimActions[action]
 	if missing := web.missingText(web.reader(r), action); missing != "" && strings.TrimSpace(body) == "" {
 		var c warranty.Checks
-		c.Add("body", "required", missing)
+		c.Add("body", "required", "%s", missing)
 		return "", c.Err()
 	}
 	if !moves {

@@ -161,7 +161,7 @@ func (web *Web) deleteOrganization(w http.ResponseWriter, r *http.Request, who w
 		prepare: func(f form) error {
 			var c warranty.Checks
 			if f.Value("typed_name") != who.Account.Name {
-				c.Add("typed_name", "invalid", web.t(r, "organization.type_name", who.Account.Name))
+				c.Add("typed_name", "invalid", "%s", web.t(r, "organization.type_name", who.Account.Name))
 			}
 			return c.Err()
 		},

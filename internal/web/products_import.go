@@ -47,7 +47,7 @@ func (web *Web) importProducts(w http.ResponseWriter, r *http.Request, who warra
 	}
 	p, err := web.readSheet(w, r)
 	if refusal := warranty.AsError(err); err != nil && refusal.Code == warranty.BodyTooLarge {
-		p.Wrong, p.status = web.reader(r).Message(refusal.Message), http.StatusRequestEntityTooLarge
+		p.Wrong, p.status = web.reader(r).Message(refusal.Text()), http.StatusRequestEntityTooLarge
 		return web.showProductsImport(w, r, who, productsImport{importPage: p})
 	}
 	if err != nil {

@@ -238,7 +238,7 @@ func (web *Web) setExpiry(words view.Reader, f form) error {
 	days, err := strconv.Atoi(f.Value("expires_in_days"))
 	if err != nil || !slices.ContainsFunc(presets, func(p preset) bool { return p.Days == days }) {
 		var c warranty.Checks
-		c.Add("expires_at", "invalid", words.Text("token_form.choose_end"))
+		c.Add("expires_at", "invalid", "%s", words.Text("token_form.choose_end"))
 		return c.Err()
 	}
 	f.Values.Set("expires_at", web.tokenEnd(days).Format(time.RFC3339))
@@ -365,7 +365,7 @@ func (web *Web) rotateToken(w http.ResponseWriter, r *http.Request, who warranty
 		op: api.RotateToken,
 		prepare: func(f form) error {
 			if f.Value("prefix") != token.Prefix {
-				return warranty.Refuse(warranty.InvalidTransition, web.t(r, "rotate.already"))
+				return warranty.Refuse(warranty.InvalidTransition, "%s", web.t(r, "rotate.already"))
 			}
 			return nil
 		},

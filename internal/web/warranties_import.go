@@ -48,7 +48,7 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 	}
 	p, err := web.readSheet(w, r)
 	if refusal := warranty.AsError(err); err != nil && refusal.Code == warranty.BodyTooLarge {
-		p.Wrong = web.reader(r).Message(refusal.Message)
+		p.Wrong = web.reader(r).Message(refusal.Text())
 		return web.showImport(w, r, who, http.StatusRequestEntityTooLarge, p)
 	}
 	if err != nil {

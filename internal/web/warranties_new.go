@@ -132,7 +132,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			if !errors.Is(err, warranty.ErrNotFound) {
 				return created, nil
 			}
-			return created, warranty.Refuse(warranty.AlreadyExists, web.t(r, "warranty.sent_before"))
+			return created, warranty.Refuse(warranty.AlreadyExists, "%s", web.t(r, "warranty.sent_before"))
 		},
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 			if f.err != nil && warranty.AsError(f.err).Code == warranty.AlreadyExists {

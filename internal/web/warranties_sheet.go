@@ -82,7 +82,7 @@ func (p *importPage) MaxSize() int64 { return maxSheet }
 // readSheet parses the form. The sheet is a file, pasted text, or kept from the preview.
 func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, error) {
 	p, body := &importPage{}, r.Body
-	tooLarge := warranty.Refuse(warranty.BodyTooLarge, web.t(r, "import.too_large", web.reader(r).Size(maxSheet)))
+	tooLarge := warranty.Refuse(warranty.BodyTooLarge, "%s", web.t(r, "import.too_large", web.reader(r).Size(maxSheet)))
 	r.Body = http.MaxBytesReader(w, body, maxSheetForm)
 	if err := r.ParseMultipartForm(maxSheetForm); err != nil { //nolint:gosec // limited above
 		var overlong *http.MaxBytesError
@@ -169,7 +169,7 @@ func (web *Web) run(ctx context.Context, words view.Reader, p *importPage, im sh
 	do := im.Each
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
 		if im.Counts.Rows > maxSheetRows {
-			return &sheet.Fault{What: words.Text("import.too_many", maxSheetRows), Fix: words.Text("import.too_many_fix")}
+			return asFault(words.Text("import.too_many", maxSheetRows), words.Text("import.too_many_fix"))
 		}
 		p.note(row, outcome)
 		if do == nil {
@@ -180,7 +180,7 @@ func (web *Web) run(ctx context.Context, words view.Reader, p *importPage, im sh
 	err = im.Run(ctx)
 	p.Counts, p.Assumed = im.Counts, rows.Assumed()
 	if err == nil && im.Counts.Rows == 0 {
-		return &sheet.Fault{What: words.Text("import.empty"), Fix: words.Text("import.empty_fix")}
+		return asFault(words.Text("import.empty"), words.Text("import.empty_fix"))
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func (web *Web) Handlers() (handlers map[string]http.Handler, err error) {
 		return nil, err
 	}
 	web.guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		web.Refuse(w, r, warranty.Refuse(warranty.RoleNotAllowed, web.t(r, "error.cross_origin")))
+		web.Refuse(w, r, warranty.Refuse(warranty.RoleNotAllowed, "%s", web.t(r, "error.cross_origin")))
 	}))
 	worker, err := web.serviceWorker()
 	if err != nil {

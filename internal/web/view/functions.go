@@ -58,6 +58,7 @@ func functions(static *Static, texts *Texts) template.FuncMap {
 		"zoned":      func(zone *time.Location, of any) zoned { return zoned{zone, of} },
 		"changed":    texts.changed,
 		"message":    texts.Message,
+		"finding":    func(found *string) string { return texts.Message(warranty.Text{Format: Deref(found)}) },
 		"roles":      texts.roles,
 		"moveKey":    MoveKey,
 		"months":     func(n *int) string { return texts.Length(*n) },

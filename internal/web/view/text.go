@@ -24,9 +24,8 @@ type Texts struct {
 	printer   *message.Printer // formats numbers for the language
 	// The names of the months: in dates, and standing alone.
 	months, monthsAlone []string
-	// messages are those of the service by their English text; see message.go.
+	// messages are those of the service by their English format; see message.go.
 	messages map[string]string
-	patterns []translation
 }
 
 // newTexts reads the texts of a language.
