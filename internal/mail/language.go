@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/text/language"
+
+	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
 
@@ -22,11 +25,11 @@ type Texts struct {
 
 // In returns the texts for a reader. Empty and unknown values mean English and UTC.
 func In(reader warranty.Locale) Texts {
-	language := reader.Language
-	if !warranty.KnownLanguage(language) {
-		language = warranty.Languages()[0]
+	lang := reader.Language
+	if !warranty.KnownLanguage(lang) {
+		lang = warranty.Languages()[0]
 	}
-	return Texts{catalogues()[language], language, reader.Zone}
+	return Texts{catalogues()[lang], lang, reader.Zone}
 }
 
 // local returns a time in the reader's zone.
@@ -40,7 +43,10 @@ func (t Texts) local(at time.Time) time.Time {
 }
 
 // catalogue has the texts of a language by key.
-type catalogue map[string]text
+type catalogue struct {
+	tag   language.Tag
+	texts map[string]text
+}
 
 // text is written as a string or as a list of lines.
 type text string
@@ -59,10 +65,10 @@ func (t *text) UnmarshalJSON(b []byte) error {
 var catalogues = sync.OnceValue(func() map[string]catalogue {
 	all := map[string]catalogue{}
 	for _, lang := range warranty.Languages() {
-		var c catalogue
+		c := catalogue{tag: language.Make(lang)}
 		raw, err := textFiles.ReadFile("text/" + lang + ".json")
 		if err == nil {
-			err = json.Unmarshal(raw, &c)
+			err = json.Unmarshal(raw, &c.texts)
 		}
 		if err != nil {
 			panic(fmt.Sprintf("mail: texts of %s: %v", lang, err))
@@ -72,12 +78,18 @@ var catalogues = sync.OnceValue(func() map[string]catalogue {
 	return all
 })
 
-// get returns the text of a key, formatted with args.
+func (c catalogue) has(key string) bool {
+	_, ok := c.texts[key]
+	return ok
+}
+
+// get returns the text of a key, formatted with args, in the form for the first number among them.
 func (c catalogue) get(key string, args ...any) string {
+	text := string(c.texts[plural.Key(c.tag, key, args, c.has)])
 	if len(args) == 0 {
-		return string(c[key])
+		return text
 	}
-	return fmt.Sprintf(string(c[key]), args...)
+	return fmt.Sprintf(text, args...)
 }
 
 // message returns the email with a name in the catalogue.

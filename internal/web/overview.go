@@ -46,8 +46,6 @@ func (web *Web) headline(words view.Reader, o service.Overview) string {
 		return words.Text("overview.empty")
 	case o.EndingSoon == 0:
 		return words.Text("overview.none", view.EndingSoon)
-	case o.EndingSoon == 1:
-		return words.Text("overview.one", view.EndingSoon)
 	}
-	return words.Text("overview.many", words.Count(o.EndingSoon), view.EndingSoon)
+	return words.Text("overview.ending", o.EndingSoon, words.Count(o.EndingSoon), view.EndingSoon)
 }

@@ -122,7 +122,7 @@ func (web *Web) tokenRow(
 	for _, u := range t.Usage {
 		uses += u.Requests
 	}
-	row.Uses = words.Number("tokens.requests", uses)
+	row.Uses = words.Text("tokens.requests", uses)
 	if left := int(warranty.DateOf(t.ExpiresAt) - warranty.DateOf(now)); row.Works && left <= tokenEndsSoon {
 		switch left {
 		case 0:

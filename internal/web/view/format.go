@@ -54,9 +54,9 @@ func (t *Texts) Month(at time.Time) string {
 // Length formats a number of months as "2 years" or "18 months".
 func (t *Texts) Length(months int) string {
 	if months%12 == 0 {
-		return t.Number("length.years", int64(months/12))
+		return t.Text("length.years", months/12)
 	}
-	return t.Number("length.months", int64(months))
+	return t.Text("length.months", months)
 }
 
 // Size formats a number of bytes.

@@ -64,7 +64,6 @@ func functions(static *Static, texts *Texts) template.FuncMap {
 		"months":     func(n *int) string { return texts.Length(*n) },
 		"days":       texts.Days,
 		"left":       texts.left,
-		"number":     texts.Number,
 		"figure":     texts.Figure,
 		"waiting":    texts.waiting,
 		"lifetime":   func(d warranty.Date) bool { return d == warranty.Lifetime },

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
 
@@ -35,8 +36,11 @@ func TestEveryTextIsTranslated(t *testing.T) {
 			t.Errorf("%s: the months are %v and %v", lang, other.months, other.monthsAlone)
 		}
 		for key, text := range first.words {
-			translated, ok := other.words[key]
-			switch {
+			base, form := formOf(first, key)
+			switch translated, ok := other.words[key]; {
+			case form == "other":
+				other.checkForms(t, base, verbs(text))
+			case form != "":
 			case !ok:
 				t.Errorf("%s: missing text %q: %s", lang, key, text)
 			case strings.TrimSpace(translated) == "":
@@ -46,8 +50,34 @@ func TestEveryTextIsTranslated(t *testing.T) {
 			}
 		}
 		for key := range other.words {
-			if _, ok := first.words[key]; !ok {
+			base, _ := formOf(other, key)
+			if !first.has(key) && !first.has(base) && !first.has(base+".other") {
 				t.Errorf("%s: %q is not in %s", lang, key, first.Lang)
+			}
+		}
+	}
+}
+
+// formOf splits the key of a plural form. The form of other keys is empty.
+func formOf(texts *Texts, key string) (base, form string) {
+	if i := strings.LastIndexByte(key, '.'); i > 0 && texts.has(key[:i]+".one") && texts.has(key[:i]+".other") {
+		return key[:i], key[i+1:]
+	}
+	return key, ""
+}
+
+// checkForms checks that a text has every form of the language, with no other arguments than want.
+func (t *Texts) checkForms(test *testing.T, base string, want []string) {
+	test.Helper()
+	for n := range int64(1000) {
+		key := base + "." + plural.Form(t.tag, n)
+		text, ok := t.words[key]
+		if !ok || strings.TrimSpace(text) == "" {
+			test.Fatalf("%s: missing text %q for %d", t.Lang, key, n)
+		}
+		for _, v := range verbs(text) {
+			if !slices.Contains(want, v) {
+				test.Fatalf("%s: %q has the argument %s, want one of %v", t.Lang, key, v, want)
 			}
 		}
 	}
@@ -102,7 +132,7 @@ func TestEveryTextIsUsed(t *testing.T) {
 	}
 	for key := range texts.words {
 		space, rest, _ := strings.Cut(key, ".")
-		base := strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".many")
+		base, _ := formOf(texts, key)
 		used := named[key] || named[base] || named[space+"."] || named[strings.TrimSuffix(key, "_help")]
 		for i, r := range rest {
 			used = used || (r == '.' || r == '_') && named[space+"."+rest[:i+1]]
@@ -185,7 +215,7 @@ func TestFormats(t *testing.T) {
 		got := []string{texts.Date(warranty.NewDate(2028, 11, 14)), texts.When(time.UTC, winter), texts.When(berlin, winter),
 			texts.When(berlin, &summer), texts.moment(berlin, winter), texts.Month(winter.AddDate(0, 2, 0)),
 			texts.Length(24), texts.Length(1), texts.Size(3 << 19), texts.money(&price, &currency), texts.Figure(1_234_567),
-			texts.Number("days", 90), texts.Number("days", 1)}
+			texts.Text("days", 90), texts.Text("days", 1)}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", lang, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
 
@@ -59,10 +60,10 @@ func newTexts(lang string) (*Texts, error) {
 	return t, t.readMessages()
 }
 
-// Text returns the text of a key, formatted with args. If the text is missing, it returns the
-// key.
+// Text returns the text of a key, formatted with args, in the form for the first number among them. If the text is
+// missing, it returns the key.
 func (t *Texts) Text(key string, args ...any) string {
-	text, ok := t.words[key]
+	text, ok := t.words[plural.Key(t.tag, key, args, t.has)]
 	if !ok {
 		return key
 	}
@@ -70,6 +71,11 @@ func (t *Texts) Text(key string, args ...any) string {
 		return text
 	}
 	return t.printer.Sprintf(text, args...)
+}
+
+func (t *Texts) has(key string) bool {
+	_, ok := t.words[key]
+	return ok
 }
 
 // Find returns the text of a key, if there is one.
@@ -109,7 +115,7 @@ func (t *Texts) Days(n *int) string {
 	case *n > 90:
 		return t.Text("days.months", *n*12/365)
 	}
-	return t.Number("days", int64(*n))
+	return t.Text("days", *n)
 }
 
 // Ago returns the text for a period that ended n days ago.
@@ -123,14 +129,6 @@ func (t *Texts) Ago(n int) string {
 		return t.Text("ago.months", n*12/365)
 	}
 	return t.Text("ago.days", n)
-}
-
-// Number returns the singular or plural text of a key.
-func (t *Texts) Number(key string, n int64) string {
-	if n == 1 {
-		return t.Text(key + ".one")
-	}
-	return t.Text(key+".many", n)
 }
 
 // left returns the text for the days left of a warranty, or since it ended.
