@@ -1,5 +1,7 @@
-// Package man writes the man pages of a program from its commands. It does not use
-// cobra's generator, which would add two dependencies.
+// Package man writes the man pages of a program from its commands. Cobra's generator
+// makes worse ones: it goes through Markdown, where <id> in a synopsis is HTML and
+// disappears, it prints --limit= instead of --limit number, leaves help topics out,
+// and has no sections for files and exit codes. It would also add two dependencies.
 package man
 
 import (
