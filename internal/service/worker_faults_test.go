@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,11 @@ type postbox struct {
 	refuses float64
 	got     map[string]int
 	tries   int
+
+	reminded map[string]int // by product
 }
+
+var kettles = regexp.MustCompile(`Kettle \d+\.`)
 
 func (p *postbox) Send(_ context.Context, m mail.Message) error {
 	p.mu.Lock()
@@ -36,6 +41,10 @@ func (p *postbox) Send(_ context.Context, m mail.Message) error {
 		return errors.New("the mail server is busy")
 	}
 	p.got[m.To+" "+m.Subject]++
+	// A day on which every attempt failed is in one email with the next.
+	for _, kettle := range kettles.FindAllString(m.Text, -1) {
+		p.reminded[kettle]++
+	}
 	return nil
 }
 
@@ -85,7 +94,7 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	box := &postbox{random: random, refuses: 0.3, got: map[string]int{}}
+	box := &postbox{random: random, refuses: 0.3, got: map[string]int{}, reminded: map[string]int{}}
 	both := replicas(t, w, random, box, 2)
 
 	owner := w.session(w.person("Owner", true).User, 365*24*time.Hour)
@@ -155,14 +164,19 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 		t.Errorf("%d mails are left", n)
 	}
 	for what, times := range box.got {
-		if times != 1 {
+		if times != 1 && strings.Contains(what, "mail ") {
 			t.Errorf("%q was sent %d times", what, times)
+		}
+	}
+	for what, times := range box.reminded {
+		if times != 1 {
+			t.Errorf("%q is in %d emails", what, times)
 		}
 	}
 	if n := box.sent("mail "); n != mails {
 		t.Errorf("%d of %d mails were sent", n, mails)
 	}
-	if n := len(box.got) - mails; n != reminders {
+	if n := len(box.reminded); n != reminders {
 		t.Errorf("%d of %d reminders were sent", n, reminders)
 	}
 	if n := w.number(`SELECT sum(requests) FROM token_usage`); n != uses {
