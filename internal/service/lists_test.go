@@ -435,7 +435,9 @@ func (s *story) transfer() {
 		return
 	}
 	s.must(err)
-	got, err := s.world.Service.Take(ctx, to.Principal, warranty.TakeHandover{Code: offer.Code})
+	taker := to.Principal
+	taker.User.EmailVerified = to.verified
+	got, err := s.world.Service.Take(ctx, taker, warranty.TakeHandover{Code: offer.Code})
 	if !to.verified || to == r.owner {
 		if code := codeOf(err); code != warranty.EmailNotVerified && code != warranty.RoleNotAllowed {
 			s.Fatalf("taken by its owner, or without a verified address: %v", err)
