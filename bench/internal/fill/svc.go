@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"warranty.example/svc/bench/internal/data"
@@ -60,20 +59,14 @@ func svcSessions(set data.Set) Table {
 func svcWarranties(set data.Set) Table {
 	return Table{"warranties", []string{"id", "reference", "issuer_id", "product_name", "description", "serial_number",
 		"category", "folded_category", "supplier", "seller_name", "seller_email", "start_date", "end_date", "standing",
-		"search", "version", "created_at", "updated_at"},
+		"version", "created_at", "updated_at"},
 		rowsOf(set.Records, func(i int) []any {
 			r := set.Record(i)
 			t := r.Texts()
 			return []any{id(r.ID()), t.Reference, id(data.UserID(r.Owner)), t.Product, optional(t.Description), t.Serial,
 				r.Category, warranty.Fold(r.Category), t.Supplier, optional(t.SellerName), optional(t.SellerEmail),
-				r.Start.EpochDay(), r.End.EpochDay(), warranty.EnumNumber(r.Standing), searched(t), int64(1), micros(r.Created), micros(r.Updated)}
+				r.Start.EpochDay(), r.End.EpochDay(), warranty.EnumNumber(r.Standing), int64(1), micros(r.Created), micros(r.Updated)}
 		})}
-}
-
-// searched returns the text that svcd searches for q, like searchText in internal/store.
-func searched(t data.Texts) string {
-	compact := strings.ReplaceAll(t.Reference, "-", "")
-	return warranty.Fold(strings.Join([]string{t.Product, t.Reference, compact, t.Serial}, "\n"))
 }
 
 // accessRow is the access of a user to a record.
@@ -128,11 +121,11 @@ func claimStatus(r data.Record) int64 {
 
 func svcDocuments(set data.Set) Table {
 	return Table{"documents", []string{"id", "warranty_id", "uploader_id", "file_name", "type", "content_type", "size_bytes",
-		"sha256", "storage_key", "search", "created_at"},
+		"sha256", "storage_key", "search", "created_at", "business"},
 		claimedRows(set, func(r data.Record) []any {
 			return []any{id(r.DocumentID()), id(r.ID()), id(data.UserID(r.Owner)), data.FileName,
 				warranty.EnumNumber(warranty.Receipt), "application/pdf", int64(1), hash(data.FileName), r.DocumentID().String(),
-				warranty.Fold(data.FileName + "\n" + warranty.Receipt.String()), micros(r.Created)}
+				warranty.Fold(data.FileName + "\n" + warranty.Receipt.String()), micros(r.Created), int64(0)}
 		})}
 }
 
@@ -201,11 +194,11 @@ func accessRows(set data.Set) []accessRow {
 }
 
 func svcHistory(set data.Set) Table {
-	return Table{"history", []string{"thread_id", "id", "at", "actor_id", "actor", "door", "token_name", "action",
+	return Table{"history", []string{"thread_id", "id", "at", "actor_id", "account_id", "actor", "door", "token_name", "action",
 		"subject_id", "changes"},
 		rowsOf(set.Records, func(i int) []any {
 			r := set.Record(i)
-			return []any{id(r.ID()), id(r.EventID()), micros(r.Created), id(data.UserID(r.Owner)), data.Name(r.Owner),
+			return []any{id(r.ID()), id(r.EventID()), micros(r.Created), id(data.UserID(r.Owner)), id(data.UserID(r.Owner)), data.Name(r.Owner),
 				warranty.EnumNumber(warranty.DoorAPI), "bench", warranty.EnumNumber(warranty.WarrantyCreated), id(r.ID()), "[]"}
 		})}
 }
