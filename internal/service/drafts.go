@@ -38,7 +38,7 @@ func (a Author) Principal() warranty.Principal { return a.p }
 
 // LateAuthor returns the person of a web session that expired less than a day ago, acting for an account. It is
 // ErrNotFound if there is no such session, or if it was ended: a person who signed out, or whose sessions were revoked,
-// sends nothing any more.
+// can send nothing.
 func (s *Service) LateAuthor(ctx context.Context, secret string, account warranty.ID) (Author, error) {
 	kind, wellFormed := warranty.ParseSecret(secret)
 	if !wellFormed || kind != warranty.SessionSecret {
