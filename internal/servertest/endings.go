@@ -67,6 +67,7 @@ func personEndings() EndingTable {
 			row("invitation sent", ".....e.eeee-e"),
 			row("invitation received", ".......w.w.ee"),
 			row("emailed sign-in code", "...eeeeeeeeee"),
+			row("sign-in with the email of an offer", ".e.eeeeeeeeee"),
 			row("emailed reset code", "...eeeeeeeeee"),
 			row("emailed verification code", "...eeeeeeeeee"),
 			row("code for an address of an organization", "...........-e"),

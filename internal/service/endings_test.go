@@ -248,6 +248,11 @@ func (s *endingScene) codesOf(t *testing.T) {
 	s.tries["emailed sign-in code"] = func(w *world) bool {
 		return posted(w, "/api/auth/sessions", "", fields{"email": s.ivo.User.Email, "code": signIn})
 	}
+	s.issuer("Bea").sells(warranty.CreateWarranty{CustomerEmail: s.ivo.User.Email})
+	offered := s.mailedCode(s.ivo.User.Email)
+	s.tries["sign-in with the email of an offer"] = func(w *world) bool {
+		return posted(w, "/api/handovers/register", "", fields{"code": offered})
+	}
 	s.tries["emailed verification code"] = func(w *world) bool {
 		return posted(w, "/api/auth/verify-email", fresh(w, s.ivo.User), fields{"code": verify})
 	}
