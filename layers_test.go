@@ -42,7 +42,7 @@ var arrows = map[string]string{
 	"internal/store/engine": "internal/netaddr warranty",
 	"internal/archive":      "internal/files internal/store internal/store/engine warranty",
 	"internal/picture":      "",
-	"internal/service":      "api internal/files internal/mail internal/picture internal/store warranty",
+	"internal/service":      "api internal/files internal/limit internal/mail internal/picture internal/store warranty",
 	"internal/rest":         "api warranty",
 	"internal/skills":       "",
 	"internal/mcp":          "api internal/skills warranty",

@@ -109,21 +109,19 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, release()) }()
 
-	limits, closeLimits := limiter(c, log, s)
+	var closeLimits func() error
+	s.Limits, closeLimits = limiter(c, log, s)
 	defer func() { err = errors.Join(err, closeLimits()) }()
+	s.VerifyRate, s.SignInRate, s.SignUpRate = c.VerifyRateLimit, c.SignInRateLimit, c.SignUpRateLimit
 
 	srv := &server.Server{
 		Service:               s,
 		Jobs:                  jobs.New(s),
-		Limits:                limits,
 		Log:                   log,
 		Version:               version.String(),
 		PublicURL:             c.PublicURL,
 		Proxies:               c.TrustedProxies,
 		IPRate:                c.IPRateLimit,
-		VerifyRate:            c.VerifyRateLimit,
-		SignInRate:            c.SignInRateLimit,
-		SignUpRate:            c.SignUpRateLimit,
 		Drain:                 c.Drain,
 		ConnectionsPerAddress: c.ConnectionsPerAddress,
 		SecurityContact:       c.SecurityContact,

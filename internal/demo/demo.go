@@ -55,6 +55,8 @@ func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 	quiet := *s
 	quiet.Silent = true // no emails about sign-ins and tokens
 	quiet.Log = slog.New(slog.DiscardHandler)
+	quiet.VerifyRate, quiet.SignInRate, quiet.SignUpRate = 0, 0, 0
+	ctx = service.AsOneForm(ctx)
 	s = &quiet
 	has, err := s.Store.HasUsers(ctx)
 	if err != nil {

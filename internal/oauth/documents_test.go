@@ -146,7 +146,7 @@ func TestAppsWithDocuments(t *testing.T) {
 // TestDocumentsAreThrottled stops people who make the service read many documents, and reads none if that is off.
 func TestDocumentsAreThrottled(t *testing.T) {
 	d := &documents{}
-	w := servertest.NewSQLite(t, func(s *server.Server) { s.Service.Documents, s.SignInRate = d.get, 5 })
+	w := servertest.NewSQLite(t, func(s *server.Server) { s.Service.Documents, s.Service.SignInRate = d.get, 5 })
 	if r := call(t, w, "GET", "/.well-known/oauth-authorization-server", "", ""); !strings.Contains(r.body, `"client_id_metadata_document_supported":true`) {
 		t.Errorf("the metadata: %s", r.body)
 	}

@@ -167,7 +167,7 @@ func (e *Endpoints) open(methods string, next http.HandlerFunc) http.Handler {
 		}
 		if !strings.Contains(", "+methods+",", ", "+r.Method+",") {
 			h.Set("Allow", methods+", OPTIONS")
-			e.Edge.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: %s.", methods))
+			Refuse(e.Edge, w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: %s.", methods))
 			return
 		}
 		next(w, r)
@@ -199,7 +199,7 @@ type problem struct {
 func (e *Endpoints) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var refusal *service.OAuthError
 	if !errors.As(err, &refusal) {
-		e.Edge.Refuse(w, r, err)
+		Refuse(e.Edge, w, r, err)
 		return
 	}
 	status := http.StatusBadRequest
@@ -210,12 +210,22 @@ func (e *Endpoints) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 	}
 	if err := answer(w, status, problem{refusal.Code, description(refusal.Message)}); err != nil {
-		e.Edge.Refuse(w, r, err)
+		Refuse(e.Edge, w, r, err)
 	}
 }
 
-// Problem encodes an error that is not of OAuth, such as an exhausted rate limit.
-func Problem(p warranty.Problem) []byte {
+// Refuse responds with an error that is not of OAuth, such as an exhausted rate limit: as an error of OAuth at the
+// endpoints that apps call, and as a problem elsewhere.
+func Refuse(edge *rest.Edge, w http.ResponseWriter, r *http.Request, err error) {
+	if !isEndpoint(r.URL.Path) {
+		edge.Refuse(w, r, err)
+		return
+	}
+	refusal := edge.Report(w, r, err)
+	if refusal == nil {
+		return
+	}
+	p := edge.Problem(w, r, refusal)
 	code := "invalid_request"
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -225,9 +235,10 @@ func Problem(p warranty.Problem) []byte {
 	}
 	body, err := api.AppendJSON(nil, problem{code, description(p.Detail)})
 	if err != nil {
-		return nil
+		http.Error(w, "", http.StatusInternalServerError)
+		return
 	}
-	return body
+	rest.Write(w, p.Status, "application/json", body)
 }
 
 // description returns a message without the characters that RFC 6749 forbids in error_description: quotes, backslashes and
@@ -244,8 +255,8 @@ func description(message string) string {
 	}, message)
 }
 
-// IsEndpoint reports whether a path is one of the endpoints that apps call.
-func IsEndpoint(path string) bool {
+// isEndpoint reports whether a path is one of the endpoints that apps call.
+func isEndpoint(path string) bool {
 	return path == tokenPath || path == revokePath || path == registerPath
 }
 

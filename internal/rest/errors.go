@@ -14,53 +14,59 @@ import (
 type Edge struct {
 	PublicURL string
 	Log       *slog.Logger
-	// Encode encodes a problem in another format for some requests. If the body is nil,
-	// the default format is used.
-	Encode func(r *http.Request, p warranty.Problem) (mediaType string, body []byte)
-	// Challenge returns the WWW-Authenticate header for some requests, and "" for the others. It may be nil.
-	Challenge func(r *http.Request, code warranty.Code) string
 }
 
 // Refuse responds with err as a problem. Internal errors are logged, and their details
 // are not sent.
 func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if refusal := e.Report(w, r, err); refusal != nil {
+		e.Answer(w, r, refusal)
+	}
+}
+
+// Report logs an internal error and returns what the client may know of it. It returns nil
+// if the client is gone and needs no response.
+func (e *Edge) Report(w http.ResponseWriter, r *http.Request, err error) *warranty.Error {
 	if api.ClientGone(r.Context(), err) {
 		w.WriteHeader(api.StatusClientGone)
-		return
+		return nil
 	}
-	caller := api.CallerOf(r.Context())
 	refusal := AsRefusal(err)
 	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
+		caller := api.CallerOf(r.Context())
 		caller.Fail(err)
 		e.Log.ErrorContext(r.Context(), "request failed",
 			"request_id", caller.RequestID, "code", string(refusal.Code), "error", err.Error())
 	}
-	e.Answer(w, r, refusal)
+	return refusal
 }
 
 // Answer responds with the refusal as a problem, without logging.
 func (e *Edge) Answer(w http.ResponseWriter, r *http.Request, refusal *warranty.Error) {
-	caller := api.CallerOf(r.Context())
-	h := w.Header()
-	status := refusal.Code.Info().Status
-	if status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", e.challenge(r, refusal.Code))
+	problem := e.Problem(w, r, refusal)
+	body, err := api.AppendJSON(nil, problem)
+	if err != nil {
+		http.Error(w, "", http.StatusInternalServerError)
+		return
+	}
+	Write(w, problem.Status, "application/problem+json", body)
+}
+
+// Problem sets the headers of a refusal and returns its body, for another format than JSON too.
+func (e *Edge) Problem(w http.ResponseWriter, r *http.Request, refusal *warranty.Error) warranty.Problem {
+	problem := refusal.Problem(e.PublicURL, api.CallerOf(r.Context()).RequestID)
+	if problem.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", challenge(refusal.Code))
 	}
 	if refusal.Wait > 0 {
-		h.Set("Retry-After", strconv.FormatInt(refusal.RetryAfterSeconds(), 10))
+		w.Header().Set("Retry-After", strconv.FormatInt(refusal.RetryAfterSeconds(), 10))
 	}
-	problem := refusal.Problem(e.PublicURL, caller.RequestID)
-	mediaType, body := "application/problem+json", []byte(nil)
-	if e.Encode != nil {
-		mediaType, body = e.Encode(r, problem)
-	}
-	if body == nil {
-		var err error
-		if body, err = api.AppendJSON(nil, problem); err != nil {
-			http.Error(w, "", http.StatusInternalServerError)
-			return
-		}
-	}
+	return problem
+}
+
+// Write sends the body of an error.
+func Write(w http.ResponseWriter, status int, mediaType string, body []byte) {
+	h := w.Header()
 	h.Del("ETag")
 	h.Set("Content-Type", mediaType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -79,12 +85,7 @@ func AsRefusal(err error) *warranty.Error {
 
 // challenge returns the WWW-Authenticate header. It names Bearer, which accepts tokens
 // too, because x-api-key has no registered scheme.
-func (e *Edge) challenge(r *http.Request, code warranty.Code) string {
-	if e.Challenge != nil {
-		if value := e.Challenge(r, code); value != "" {
-			return value
-		}
-	}
+func challenge(code warranty.Code) string {
 	if code == warranty.MissingCredential {
 		return `Bearer realm="svc"`
 	}

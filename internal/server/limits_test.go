@@ -105,7 +105,7 @@ func onRedis(t *testing.T, off time.Duration) option {
 				t.Error(err)
 			}
 		})
-		s.Service.Now, s.Limits = now, shared
+		s.Service.Now, s.Service.Limits = now, shared
 	}
 }
 
@@ -341,7 +341,7 @@ func TestSignInThrottle(t *testing.T) {
 			}
 			refused(t, what, w.From("203.0.113.5", r), code)
 		}
-	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 3 })
+	}, behindProxy(t), func(s *server.Server) { s.Service.SignInRate = 3 })
 }
 
 // TestSignUpThrottle counts registrations per hour.
@@ -363,7 +363,7 @@ func TestSignUpThrottle(t *testing.T) {
 		want(t, "from elsewhere", w.From("198.51.100.2", register("c")), 201, "")
 		clock.Set(clock.Now().Add(50 * time.Minute))
 		want(t, "an hour later", w.From("198.51.100.1", register("d")), 201, "")
-	}, behindProxy(t), func(s *server.Server) { s.SignUpRate = 2 })
+	}, behindProxy(t), func(s *server.Server) { s.Service.SignUpRate = 2 })
 }
 
 // TestVerifyThrottle counts public verifications, found or not.
@@ -385,7 +385,7 @@ func TestVerifyThrottle(t *testing.T) {
 		want(t, "from elsewhere", w.From("198.51.100.2", made("GET", "/verify/"+reference, "", nil)), 200, "")
 		clock.Set(clock.Now().Add(time.Minute))
 		want(t, "a minute later", w.From("198.51.100.1", made("GET", "/verify/"+reference, "", nil)), 200, "")
-	}, behindProxy(t), func(s *server.Server) { s.VerifyRate = 3 })
+	}, behindProxy(t), func(s *server.Server) { s.Service.VerifyRate = 3 })
 }
 
 // TestWebFormsCountAgainstTheLimit sends forms and API requests of one user (B2): they

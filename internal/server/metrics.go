@@ -19,7 +19,6 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
-	limited  *prometheus.CounterVec
 	writes   prometheus.Histogram
 }
 
@@ -32,18 +31,11 @@ func NewMetrics(version string) *Metrics {
 			Help:    "Time to answer a request, by method, route and status.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"method", "route", "status"}),
-		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "svc_rate_limited_total",
-			Help: "Requests refused because of a rate limit, by error code.",
-		}, []string{"code"}),
 		writes: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "svc_database_write_duration_seconds",
 			Help:    "Time that write transactions took; with SQLite, that each commit held the only writer.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}),
-	}
-	for _, code := range []warranty.Code{warranty.RateLimited, warranty.IPThrottled} {
-		m.limited.WithLabelValues(string(code)) // present before the first one
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "svc_build_info",
@@ -51,7 +43,7 @@ func NewMetrics(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.limited, m.writes, build, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.writes, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -88,6 +80,13 @@ func (m *Metrics) watch(s *Server, c *connections) {
 			ConstLabels: prometheus.Labels{"reason": reason},
 		}, func() float64 { _, refused := c.counts(); return float64(refused[reason]) }))
 	}
+	for _, code := range []warranty.Code{warranty.RateLimited, warranty.IPThrottled} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name:        "svc_rate_limited_total",
+			Help:        "Requests refused because of a rate limit, by error code.",
+			ConstLabels: prometheus.Labels{"code": string(code)},
+		}, func() float64 { return float64(s.Service.Limited(code)) }))
+	}
 	store := s.Service.Store
 	m.gauge("svc_database_connections_in_use", "Database connections that are in use.",
 		func() float64 { return float64(store.Stats().ConnectionsInUse) })
@@ -95,7 +94,7 @@ func (m *Metrics) watch(s *Server, c *connections) {
 		func() float64 { return float64(store.Stats().MaxConnections) })
 	m.gauge("svc_database_writes_pending", "Write transactions that run or wait.",
 		func() float64 { return float64(store.Stats().Writes) })
-	if shared, ok := s.Limits.(interface{ Up() bool }); ok {
+	if shared, ok := s.Service.Limits.(interface{ Up() bool }); ok {
 		m.gauge("svc_redis_up", "Whether Redis answered last; if not, this replica counts rate limits in memory.",
 			func() float64 { return number(shared.Up()) })
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -164,12 +163,12 @@ func (s *Server) limited(next http.Handler) http.Handler {
 			s.showWindow(w.Header(), "credential", s.unused())
 		}
 		if s.IPRate > 0 {
-			window := s.Limits.Take(r.Context(), "ip:"+callerOf(r).Address, s.IPRate, time.Minute)
+			window := s.Service.Limits.Take(r.Context(), "ip:"+callerOf(r).Address, s.IPRate, time.Minute)
 			if api || !window.Allowed {
 				s.showWindow(w.Header(), "ip", window)
 			}
 			if !window.Allowed {
-				s.refuse(w, r, s.tooMany(warranty.IPThrottled, networkFull, window))
+				s.refuse(w, r, s.Service.TooMany(warranty.IPThrottled, networkFull, window))
 				return
 			}
 		}
@@ -192,12 +191,12 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secret, asKey, err := credential(r)
 		if err != nil {
-			s.edge.Refuse(w, r, err)
+			s.refuse(w, r, err)
 			return
 		}
 		account, hasAccount, err := accountHeader(r)
 		if err != nil {
-			s.edge.Refuse(w, r, err)
+			s.refuse(w, r, err)
 			return
 		}
 		hash := warranty.HashSecret(secret)
@@ -206,16 +205,16 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		}
 		if window, ok := s.refused.Get(hash); ok {
 			s.showWindow(w.Header(), "credential", window)
-			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, credentialFull(window), window))
+			s.refuse(w, r, s.Service.TooMany(warranty.RateLimited, credentialFull(window), window))
 			return
 		}
 		principal, err := s.Service.Authenticate(r.Context(), secret, asKey)
 		if err != nil {
-			s.edge.Refuse(w, r, err)
+			s.refuse(w, r, err)
 			return
 		}
 		if !isAudience(principal, r) {
-			s.edge.Refuse(w, r, errAudience)
+			s.refuse(w, r, errAudience)
 			return
 		}
 		var notAllowed error
@@ -225,16 +224,16 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		caller := callerOf(r)
 		principal.Address, principal.Door, principal.UserAgent = caller.Address, caller.Door, caller.UserAgent
 		caller.Principal = principal
-		window := s.Limits.Take(r.Context(), principal.Window(), principal.RateLimit, time.Minute)
+		window := s.Service.Limits.Take(r.Context(), principal.Window(), principal.RateLimit, time.Minute)
 		s.showWindow(w.Header(), "credential", window)
 		if !window.Allowed {
 			s.refused.Put(hash, window)
-			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, credentialFull(window), window))
+			s.refuse(w, r, s.Service.TooMany(warranty.RateLimited, credentialFull(window), window))
 			return
 		}
 		s.Service.Used(principal)
 		if notAllowed != nil {
-			s.edge.Refuse(w, r, notAllowed)
+			s.refuse(w, r, notAllowed)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -324,27 +323,6 @@ func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 	h[headerState] = []string{`"` + policy + `";r=` + remaining + `;t=` + strconv.FormatInt(int64(left), 10)}
 }
 
-// tooMany returns the error for an exhausted window. The message starts with what.
-func (s *Server) tooMany(code warranty.Code, what warranty.Text, w limit.Window) error {
-	if s.Metrics != nil {
-		s.Metrics.limited.WithLabelValues(string(code)).Inc()
-	}
-	wait := max(time.Second, w.Until.Sub(s.Service.Now()))
-	return warranty.Refuse(code, "%s %s", what, tryAgain(wait)).After(wait)
-}
-
-// tryAgain says when to try again, in seconds or minutes, rounded up.
-func tryAgain(wait time.Duration) warranty.Text {
-	seconds, minutes := int((wait+time.Second-1)/time.Second), int((wait+time.Minute-1)/time.Minute)
-	switch {
-	case wait > 2*time.Minute:
-		return warranty.Textf("Try again in %d minutes.", minutes)
-	case seconds == 1:
-		return warranty.Textf("Try again in 1 second.")
-	}
-	return warranty.Textf("Try again in %d seconds.", seconds)
-}
-
 // networkFull is the message for an exhausted window of a network.
 var networkFull = warranty.Textf("Too many requests from your network.")
 
@@ -352,87 +330,3 @@ var networkFull = warranty.Textf("Too many requests from your network.")
 func credentialFull(w limit.Window) warranty.Text {
 	return warranty.Textf("The limit is %d requests a minute.", w.Limit)
 }
-
-// throttles holds the error of each attempt that has a limit of its own, per network,
-// account or user.
-var throttles = map[service.Throttle]struct {
-	code warranty.Code
-	what string
-}{
-	service.SignInAttempts:  {warranty.IPThrottled, "Too many sign-in attempts from your network."},
-	service.AccountAttempts: {warranty.RateLimited, "Too many sign-in attempts for this account."},
-	service.CodeRequests:    {warranty.IPThrottled, "Too many requests for codes from your network."},
-	service.CodeMails: {warranty.RateLimited, "We have already emailed codes to this address in the past 15 minutes, " +
-		"and they still work. Check the mailbox."},
-	service.CodeMailsOfDay: {warranty.RateLimited, "We have emailed this address many codes today. " +
-		"Sign in with a password, or try again tomorrow."},
-	service.PrintedCodeMails:     {warranty.RateLimited, "This code was used to email several addresses today."},
-	service.SignUpAttempts:       {warranty.IPThrottled, "Too many registrations from your network."},
-	service.VerifyAttempts:       {warranty.IPThrottled, "Too many verifications from your network."},
-	service.MailsToOthers:        {warranty.RateLimited, "You have sent too many emails to others."},
-	service.UnknownSubscriptions: {warranty.IPThrottled, "Too many invalid links from your network."},
-	service.DomainChecks:         {warranty.RateLimited, "You have checked your domains too often."},
-	service.ClientRegistrations:  {warranty.IPThrottled, "Too many apps were registered from your network."},
-	service.ClientDocuments:      {warranty.RateLimited, "You have connected new apps too often."},
-}
-
-// throttle counts an attempt against its limit and returns an error when the limit is exceeded.
-func (s *Server) throttle(ctx context.Context, what service.Throttle, whom string) error {
-	rate, period := s.VerifyRate, time.Minute
-	switch what {
-	case service.FormPosts:
-		return s.throttleForm(ctx, whom)
-	case service.BatchItems:
-		limit := api.CallerOf(ctx).Principal.RateLimit
-		if window := s.Limits.Take(ctx, whom, limit, time.Minute); !window.Allowed {
-			return s.tooMany(warranty.RateLimited,
-				warranty.Textf("A batch counts as one request per 50 items, and this one exceeds your limit."), window)
-		}
-		return nil
-	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers, service.CodeRequests,
-		service.DomainChecks, service.ClientDocuments:
-		rate = s.SignInRate
-	case service.CodeMails:
-		rate, period = min(codeMails, s.SignInRate), warranty.CodeMailWindow
-	case service.CodeMailsOfDay:
-		rate, period = codeMailsOfDay*min(s.SignInRate, 1), 24*time.Hour
-	case service.PrintedCodeMails:
-		rate, period = printedCodeMails*min(s.SignInRate, 1), 24*time.Hour
-	case service.SignUpAttempts:
-		rate, period = s.SignUpRate, time.Hour
-	case service.ClientRegistrations:
-		rate, period = clientRegistrations, time.Hour
-	}
-	if rate <= 0 {
-		return nil
-	}
-	if window := s.Limits.Take(ctx, string(what)+":"+whom, rate, period); !window.Allowed {
-		t := throttles[what]
-		return s.tooMany(t.code, warranty.Text{Format: t.what}, window)
-	}
-	return nil
-}
-
-// throttleForm counts a submitted form against the rate limit that the user's API
-// requests share, once per request.
-func (s *Server) throttleForm(ctx context.Context, window string) error {
-	caller := api.CallerOf(ctx)
-	if caller.FormCounted {
-		return caller.FormRefused
-	}
-	caller.FormCounted = true
-	if window := s.Limits.Take(ctx, window, s.Service.RateLimit, time.Minute); !window.Allowed {
-		what := warranty.Textf("You reached the limit of %d changes a minute, so nothing was saved.", window.Limit)
-		caller.FormRefused = s.tooMany(warranty.RateLimited, what, window)
-	}
-	return caller.FormRefused
-}
-
-// clientRegistrations is how many new OAuth clients a network can register per hour. Hosted apps share addresses.
-const clientRegistrations = 120
-
-const (
-	codeMails        = 3  // codes of one kind to a mailbox per warranty.CodeMailWindow
-	codeMailsOfDay   = 10 // codes of all kinds to a mailbox per day
-	printedCodeMails = 5  // emails for a printed code per day
-)

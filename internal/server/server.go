@@ -32,7 +32,6 @@ import (
 type Server struct {
 	Service *service.Service
 	Jobs    *jobs.Jobs
-	Limits  limit.Limiter
 	Log     *slog.Logger
 	Metrics *Metrics    // optional
 	TLS     *tls.Config // optional
@@ -45,8 +44,8 @@ type Server struct {
 	Proxies   limit.Proxies
 	// SecurityContact is the contact URL in security.txt. If empty, security.txt is not served.
 	SecurityContact string
-	// IPRate, VerifyRate and SignInRate are limits per minute, SignUpRate per hour; 0 means no limit.
-	IPRate, VerifyRate, SignInRate, SignUpRate int
+	// IPRate is the number of requests per minute of a network; 0 means no limit.
+	IPRate int
 	// Drain is how long requests are still served after the context of Run is done.
 	Drain time.Duration
 	// ConnectionsPerAddress limits the open connections per address; 0 means no limit.
@@ -76,9 +75,8 @@ func (s *Server) Handler() (http.Handler, error) {
 			return context.WithTimeout(ctx, requestTimeout)
 		}
 	}
-	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Encode: speaks, Challenge: s.challenge}
+	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log}
 	s.refused = limit.NewRefused(s.Service.Now)
-	s.Service.Throttle = s.throttle
 
 	operations := http.NewServeMux()
 	s.operations(operations)
@@ -111,7 +109,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		}
 	}
 	s.pages.CertificateExpires = s.CertificateExpires
-	if shared, ok := s.Limits.(*limit.Redis); ok {
+	if shared, ok := s.Service.Limits.(*limit.Redis); ok {
 		s.pages.Redis = shared.Status
 	}
 	pages, err := s.pages.Handlers()
@@ -267,16 +265,19 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 		s.pages.NotFound(w, r)
 		return
 	}
-	s.edge.Refuse(w, r, warranty.ErrNotFound)
+	s.refuse(w, r, warranty.ErrNotFound)
 }
 
-// refuse sends an error as a page to browsers and as a problem to other clients.
+// refuse sends an error in the format that the client reads: a page, JSON-RPC, an error of OAuth or a problem.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if fromBrowser(r) {
+	switch {
+	case fromBrowser(r):
 		s.pages.Refuse(w, r, err)
-		return
+	case r.URL.Path == mcpPath:
+		s.refuseAgent(w, r, err)
+	default:
+		oauth.Refuse(s.edge, w, r, err)
 	}
-	s.edge.Refuse(w, r, err)
 }
 
 // fromBrowser reports whether the client is a browser that asks for a page.
@@ -286,10 +287,25 @@ func fromBrowser(r *http.Request) bool {
 
 const mcpPath = "/api/mcp"
 
+// refuseAgent sends an error as JSON-RPC, also when the request never reaches MCP.
+func (s *Server) refuseAgent(w http.ResponseWriter, r *http.Request, err error) {
+	refusal := s.edge.Report(w, r, err)
+	if refusal == nil {
+		return
+	}
+	problem := s.edge.Problem(w, r, refusal)
+	if problem.Status == http.StatusUnauthorized {
+		if challenge := s.challenge(r, refusal.Code); challenge != "" {
+			w.Header().Set("WWW-Authenticate", challenge)
+		}
+	}
+	rest.Write(w, problem.Status, "application/json", mcp.Problem(problem))
+}
+
 // challenge tells a client of the MCP endpoint where to get an access token. One that has a wrong integration token
 // would ask the person to sign in instead.
 func (s *Server) challenge(r *http.Request, code warranty.Code) string {
-	if r.URL.Path != mcpPath || !oauth.Enabled(s.PublicURL) {
+	if !oauth.Enabled(s.PublicURL) {
 		return ""
 	}
 	if code == warranty.MissingCredential {
@@ -300,17 +316,6 @@ func (s *Server) challenge(r *http.Request, code warranty.Code) string {
 		return ""
 	}
 	return oauth.Challenge(s.PublicURL, "invalid_token", warranty.AllScopes)
-}
-
-// speaks encodes problems as JSON-RPC for agents, also when the request never reaches MCP.
-func speaks(r *http.Request, p warranty.Problem) (string, []byte) {
-	switch {
-	case r.URL.Path == mcpPath:
-		return "application/json", mcp.Problem(p)
-	case oauth.IsEndpoint(r.URL.Path):
-		return "application/json", oauth.Problem(p)
-	}
-	return "application/problem+json", nil
 }
 
 // Timeouts and limits.

@@ -43,7 +43,7 @@ func NewStoppedClock() *StoppedClock {
 // Drive is an option that makes the server use the clock.
 func (c *StoppedClock) Drive(s *server.Server) {
 	s.Service.Now = c.Now
-	s.Limits = limit.NewMemory(c.Now)
+	s.Service.Limits = limit.NewMemory(c.Now)
 }
 
 // Now returns the time of the clock.

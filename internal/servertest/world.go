@@ -169,6 +169,7 @@ func New(t testing.TB, database string, options ...Option) *World {
 	log := slog.New(slog.NewJSONHandler(w.Log, nil))
 	w.Service = service.New(st, log)
 	w.Service.Now, w.Service.PublicURL = w.Clock.Now, PublicURL
+	w.Service.Limits = limit.NewMemory(w.Clock.Now)
 	w.Service.PasswordCost = WeakCost
 	w.Service.LookupTXT = func(_ context.Context, name string) ([]string, error) { // tests ask no DNS server but their own
 		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
@@ -188,7 +189,6 @@ func New(t testing.TB, database string, options ...Option) *World {
 	w.Server = &server.Server{
 		Service:   w.Service,
 		Jobs:      w.Jobs,
-		Limits:    limit.NewMemory(w.Clock.Now),
 		Log:       log,
 		Version:   describe.Version,
 		PublicURL: PublicURL,

@@ -34,7 +34,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 	if err := in.Check(); err != nil {
 		return warranty.Session{}, err
 	}
-	if err := s.Throttle(ctx, SignUpAttempts, p.Address); err != nil {
+	if err := s.throttle(ctx, SignUpAttempts, p.Address); err != nil {
 		return warranty.Session{}, err
 	}
 	if err := s.refuseClosed(ctx); err != nil {

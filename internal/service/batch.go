@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -55,8 +56,9 @@ func (s *Service) createBatch(
 	}
 	// The first request was counted by the server.
 	for n := warranty.BatchPerRequest; n < len(in.Items); n += warranty.BatchPerRequest {
-		if err := s.Throttle(ctx, BatchItems, p.Window()); err != nil {
-			return warranty.BatchResults{}, err
+		if window := s.Limits.Take(ctx, p.Window(), p.RateLimit, time.Minute); !window.Allowed {
+			return warranty.BatchResults{}, s.TooMany(warranty.RateLimited,
+				warranty.Textf("A batch counts as one request per 50 items, and this one exceeds your limit."), window)
 		}
 	}
 	b := batch{Service: s, p: p, items: make([]item, len(in.Items)), keep: in.Existing == warranty.KeepExisting}

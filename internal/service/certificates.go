@@ -16,7 +16,7 @@ import (
 func (s *Service) Certificate(
 	ctx context.Context, p warranty.Principal, typed string,
 ) (claims warranty.CertificateClaims, jws string, err error) {
-	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+	if err := s.throttle(ctx, VerifyAttempts, p.Address); err != nil {
 		return claims, "", err
 	}
 	reference, err := warranty.ParseReference(typed)

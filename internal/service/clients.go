@@ -26,7 +26,7 @@ func (s *Service) Client(ctx context.Context, p warranty.Principal, id string) (
 	if err != nil && !errors.Is(err, errUnknownClient) || fresh != nil && s.now().Before(*fresh) {
 		return c, err
 	}
-	if err := s.Throttle(ctx, ClientDocuments, p.User.ID.String()); err != nil {
+	if err := s.throttle(ctx, ClientDocuments, p.User.ID.String()); err != nil {
 		return c, err
 	}
 	body, keep, err := s.Documents(ctx, id)
@@ -98,7 +98,7 @@ func (s *Service) RegisterClient(
 	if !errors.Is(err, warranty.ErrNotFound) {
 		return c, err
 	}
-	if err := s.Throttle(ctx, ClientRegistrations, p.Address); err != nil {
+	if err := s.throttle(ctx, ClientRegistrations, p.Address); err != nil {
 		return c, err
 	}
 	now := s.now()

@@ -89,7 +89,7 @@ func (s *Service) ConvertAccount(
 func (s *Service) proveAccount(
 	ctx context.Context, p warranty.Principal, password, code string,
 ) (func(*store.Tx, store.Account) error, error) {
-	if err := s.Throttle(ctx, AccountAttempts, "signed in "+p.User.ID.String()); err != nil {
+	if err := s.throttle(ctx, AccountAttempts, "signed in "+p.User.ID.String()); err != nil {
 		return nil, err
 	}
 	account, err := s.Store.Account(ctx, p.User.ID)
@@ -135,7 +135,7 @@ func (s *Service) CancelConversion(
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
-	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+	if err := s.throttle(ctx, CodeRequests, p.Address); err != nil {
 		return warranty.None{}, err
 	}
 	now, code := s.now(), warranty.HashCode(in.Code)

@@ -94,7 +94,7 @@ func TestGuessesInASessionAreThrottled(t *testing.T) {
 		}
 		refused(t, "one guess too many", w.Send("POST", "/api/account/organization", olga.Session,
 			fields{"organization_name": "Shop", "name": "Thief", "email": "thief@people.example", "password": olga.Password}), warranty.RateLimited)
-	}, func(s *server.Server) { s.SignInRate = 3 })
+	}, func(s *server.Server) { s.Service.SignInRate = 3 })
 }
 
 // TestPrintedCodesOfRemovedMembersAreListed: a printed code outlives the membership of who made it, because a customer

@@ -150,7 +150,7 @@ func (s *Service) CheckDomain(
 		return d, nil // it does not depend on DNS
 	}
 	// A check asks DNS servers of the caller's choice.
-	if err := s.Throttle(ctx, DomainChecks, in.ID.String()); err != nil {
+	if err := s.throttle(ctx, DomainChecks, in.ID.String()); err != nil {
 		return d, err
 	}
 	ok, found := s.lookUp(ctx, d)

@@ -152,7 +152,7 @@ func (s *Service) CreateInvitation(
 	if err := p.Account.Require(warranty.Admin); err != nil {
 		return warranty.Invitation{}, err
 	}
-	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
+	if err := s.throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
 		return warranty.Invitation{}, err
 	}
 	code, err := warranty.NewCode(s.Random)
@@ -238,7 +238,7 @@ func (s *Service) AcceptInvitation(
 		return joined, err
 	}
 	p = p.Self()
-	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+	if err := s.throttle(ctx, CodeRequests, p.Address); err != nil {
 		return joined, err
 	}
 	now, code := s.now(), warranty.HashCode(in.Code)

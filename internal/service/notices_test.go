@@ -124,7 +124,7 @@ func TestResetsDoNotLockOutSignIn(t *testing.T) {
 			w.From("203.0.113.1", made("POST", "/api/auth/password-reset/confirm", "", fields{"code": first, "password": passwordCanary})), 204, "")
 		clock.Set(clock.Now().Add(time.Second))
 		want(t, "in the next window", w.From("203.0.113.1", made("POST", "/api/auth/password-reset", "", fields{"email": olga.Email})), 202, "")
-	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 10 })
+	}, behindProxy(t), func(s *server.Server) { s.Service.SignInRate = 10 })
 }
 
 // TestKnownBrowserIsNotLockedOut uses up the sign-in attempts of an account: the
@@ -152,7 +152,7 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 			last = b.Post("/sign-in", "email", olga.Email, "password", passwordCanary)
 		}
 		last.Says(t, "guesses with a stolen cookie", 429)
-	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 5 })
+	}, behindProxy(t), func(s *server.Server) { s.Service.SignInRate = 5 })
 }
 
 // TestClaimMailsAreGathered files 150 claims (B2): the seller gets a few emails and one

@@ -31,7 +31,7 @@ func (s *Service) ResetPassword(
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
-	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+	if err := s.throttle(ctx, CodeRequests, p.Address); err != nil {
 		return warranty.None{}, err
 	}
 	now, code := s.now(), warranty.HashCode(in.Code)
@@ -112,7 +112,7 @@ func (s *Service) ChangePassword(
 		return warranty.Session{}, err
 	}
 	// A separate window, so that failed sign-ins by others do not block a signed-in user.
-	if err := s.Throttle(ctx, AccountAttempts, "signed in "+p.User.ID.String()); err != nil {
+	if err := s.throttle(ctx, AccountAttempts, "signed in "+p.User.ID.String()); err != nil {
 		return warranty.Session{}, err
 	}
 	account, err := s.Store.Account(ctx, p.User.ID)

@@ -15,6 +15,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -27,8 +28,8 @@ type Service struct {
 	Mail  mail.Sender
 	// Files stores the uploaded files.
 	Files files.Store
-	// Throttle counts one attempt and returns an error if there were too many.
-	Throttle func(ctx context.Context, what Throttle, whom string) error
+	// Limits counts requests and attempts.
+	Limits limit.Limiter
 
 	// PublicURL is the base of all absolute URLs, without a trailing slash.
 	PublicURL string
@@ -47,6 +48,8 @@ type Service struct {
 	// RateLimit is the number of requests per minute of a session; MaxTokenRate is the
 	// highest limit of a token.
 	RateLimit, MaxTokenRate int
+	// VerifyRate and SignInRate are limits per minute, SignUpRate per hour; 0 means no limit.
+	VerifyRate, SignInRate, SignUpRate int
 	// StorageLimit is the number of bytes of documents per user; 0 means no limit.
 	StorageLimit int64
 
@@ -77,6 +80,7 @@ type Service struct {
 	errors    *errorLog
 	delivery  *delivery
 	mailsLost *atomic.Int64 // given up by this process
+	limited   *limited
 	started   time.Time
 	mailNow   chan struct{}
 	codesNow  chan struct{}
@@ -85,38 +89,6 @@ type Service struct {
 	unsubscribe *unsubscribeKey
 	setUp       *atomic.Bool // known to have had an account
 }
-
-// Throttle is a kind of attempt that has its own limit.
-type Throttle string
-
-// The throttles.
-const (
-	SignInAttempts  Throttle = "sign-in" // per network
-	AccountAttempts Throttle = "account" // per account, from any network
-	// CodeRequests counts requests for emailed codes per network, and CodeMails the
-	// emails to an address. They are separate from sign-ins, so that neither blocks the
-	// other.
-	CodeRequests Throttle = "code"
-	CodeMails    Throttle = "code-mail"
-	// CodeMailsOfDay counts the codes of all kinds that a mailbox is emailed in a day, and PrintedCodeMails the
-	// addresses to which someone with a printed code has codes sent.
-	CodeMailsOfDay   Throttle = "code-mail-day"
-	PrintedCodeMails Throttle = "printed-code-mail"
-	SignUpAttempts   Throttle = "sign-up"
-	VerifyAttempts   Throttle = "verify"
-	MailsToOthers    Throttle = "mail"
-	DomainChecks     Throttle = "domain"
-	// UnknownSubscriptions counts unsubscribe addresses that are not valid, per network.
-	UnknownSubscriptions Throttle = "unsubscribe"
-	// ClientRegistrations counts OAuth clients that are new, per network.
-	ClientRegistrations Throttle = "client"
-	// ClientDocuments counts documents of OAuth clients that are read, per user.
-	ClientDocuments Throttle = "client-document"
-	// FormPosts counts forms of the web pages, in the window of the user's API requests.
-	FormPosts Throttle = "form"
-	// BatchItems counts the items of a batch, in the window of the caller's API requests.
-	BatchItems Throttle = "batch"
-)
 
 // DatabaseTiming adds up the time that calls spent in the database.
 type DatabaseTiming = store.Timing
@@ -131,10 +103,10 @@ func WithDatabaseTiming(ctx context.Context) (context.Context, *DatabaseTiming) 
 func New(st *store.Store, log *slog.Logger) *Service {
 	ids := &ids{}
 	s := &Service{
-		Store:    st,
-		Log:      log,
-		Mail:     mail.NewLog(log),
-		Throttle: func(context.Context, Throttle, string) error { return nil },
+		Store:  st,
+		Log:    log,
+		Mail:   mail.NewLog(log),
+		Limits: limit.NewMemory(time.Now),
 
 		RateLimit:    100,
 		MaxTokenRate: 1000,
@@ -157,6 +129,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		errors:    newErrorLog(),
 		delivery:  &delivery{},
 		mailsLost: &atomic.Int64{},
+		limited:   &limited{},
 		started:   time.Now(),
 		mailNow:   make(chan struct{}, 1),
 		codesNow:  make(chan struct{}, 1),
@@ -263,7 +236,7 @@ func (s *Service) countForm(ctx context.Context, p warranty.Principal) error {
 	if counted, ok := ctx.Value(oneForm{}).(*atomic.Bool); ok && counted.Swap(true) {
 		return nil
 	}
-	return s.Throttle(ctx, FormPosts, p.Window())
+	return s.throttleForm(ctx, p.Window())
 }
 
 type oneForm struct{}

@@ -58,7 +58,7 @@ func (s *Service) SetUp(
 	if err := in.Check(); err != nil {
 		return warranty.Session{}, err
 	}
-	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil {
+	if err := s.throttle(ctx, SignInAttempts, p.Address); err != nil {
 		return warranty.Session{}, err
 	}
 	valid, err := s.Store.IsSetupCode(ctx, warranty.HashCode(code), s.now())

@@ -198,18 +198,18 @@ func (s *Service) mailCode(
 // who guess passwords cannot lock the user out. Emailed codes cannot be guessed, so they
 // are not counted against the account.
 func (s *Service) throttleSignIn(ctx context.Context, p warranty.Principal, in warranty.SignIn) error {
-	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil || in.Code != "" {
+	if err := s.throttle(ctx, SignInAttempts, p.Address); err != nil || in.Code != "" {
 		return err
 	}
-	return s.orKnownDevice(ctx, p, in.Email, s.Throttle(ctx, AccountAttempts, in.Email), func() error {
-		return s.Throttle(ctx, AccountAttempts, in.Email+" "+p.Device)
+	return s.orKnownDevice(ctx, p, in.Email, s.throttle(ctx, AccountAttempts, in.Email), func() error {
+		return s.throttle(ctx, AccountAttempts, in.Email+" "+p.Device)
 	})
 }
 
 // throttleCode counts a request for an emailed code against the caller's network, the address and purpose, and
 // the mailbox.
 func (s *Service) throttleCode(ctx context.Context, p warranty.Principal, purpose store.Purpose, email string) error {
-	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+	if err := s.throttle(ctx, CodeRequests, p.Address); err != nil {
 		return err
 	}
 	return s.throttleAddress(ctx, p, purpose, email)
@@ -217,7 +217,7 @@ func (s *Service) throttleCode(ctx context.Context, p warranty.Principal, purpos
 
 // throttleAddress is throttleCode without the network.
 func (s *Service) throttleAddress(ctx context.Context, p warranty.Principal, purpose store.Purpose, email string) error {
-	if err := s.Throttle(ctx, CodeMails, purpose.String()+" "+warranty.Mailbox(email)); err != nil {
+	if err := s.throttle(ctx, CodeMails, purpose.String()+" "+warranty.Mailbox(email)); err != nil {
 		return err
 	}
 	return s.throttleMailbox(ctx, p, email)
@@ -227,8 +227,8 @@ func (s *Service) throttleAddress(ctx context.Context, p warranty.Principal, pur
 // account before has its own window, so that others who ask for codes cannot keep the user out.
 func (s *Service) throttleMailbox(ctx context.Context, p warranty.Principal, email string) error {
 	mailbox := warranty.Mailbox(email)
-	return s.orKnownDevice(ctx, p, email, s.Throttle(ctx, CodeMailsOfDay, mailbox), func() error {
-		return s.Throttle(ctx, CodeMailsOfDay, mailbox+" "+p.Device)
+	return s.orKnownDevice(ctx, p, email, s.throttle(ctx, CodeMailsOfDay, mailbox), func() error {
+		return s.throttle(ctx, CodeMailsOfDay, mailbox+" "+p.Device)
 	})
 }
 

@@ -63,7 +63,7 @@ func (s *Service) PreviewHandover(
 	if err := in.Check(); err != nil {
 		return warranty.HandoverPreview{}, err
 	}
-	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+	if err := s.throttle(ctx, VerifyAttempts, p.Address); err != nil {
 		return warranty.HandoverPreview{}, err
 	}
 	code := warranty.HashCode(in.Code)
@@ -85,7 +85,7 @@ func (s *Service) Take(
 	if !p.User.EmailVerified {
 		return w, warranty.Refuse(warranty.EmailNotVerified, "Verify your email address first.")
 	}
-	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+	if err := s.throttle(ctx, VerifyAttempts, p.Address); err != nil {
 		return w, err
 	}
 	now, code := s.now(), warranty.HashCode(in.Code)
@@ -150,7 +150,7 @@ func (s *Service) EmailHandover(
 		return warranty.None{}, err
 	}
 	// Only requests with a code that works count against the address: anyone can send others.
-	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+	if err := s.throttle(ctx, CodeRequests, p.Address); err != nil {
 		return warranty.None{}, err
 	}
 	now, hash := s.now(), warranty.HashCode(in.Code)
@@ -163,7 +163,7 @@ func (s *Service) EmailHandover(
 	if err != nil {
 		return warranty.None{}, s.whyNot(ctx, hash, err)
 	}
-	if err := s.Throttle(ctx, PrintedCodeMails, hex.EncodeToString(hash[:])); err != nil {
+	if err := s.throttle(ctx, PrintedCodeMails, hex.EncodeToString(hash[:])); err != nil {
 		return warranty.None{}, err
 	}
 	if err := s.throttleAddress(ctx, p, store.ForVerification, in.Email); err != nil {
@@ -216,7 +216,7 @@ func (s *Service) RegisterHandover(
 	if err := in.Check(); err != nil {
 		return out, err
 	}
-	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+	if err := s.throttle(ctx, CodeRequests, p.Address); err != nil {
 		return out, err
 	}
 	now, code := s.now(), warranty.HashCode(in.Code)

@@ -29,7 +29,7 @@ func (s *Service) OfferTransfer(
 		return warranty.TransferOffer{}, err
 	}
 	// Each offer sends an email to an address of the caller's choice.
-	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
+	if err := s.throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
 		return warranty.TransferOffer{}, err
 	}
 	offer, texts, err := s.newTransfer(ctx, p, in)

@@ -327,7 +327,7 @@ func TestPeopleOffersAreThrottled(t *testing.T) {
 		w.Must(201, offering(others.ID, other.Session, "new@people.example"))
 		clock.Set(clock.Now().Add(61 * time.Second))
 		w.Must(201, offering(record.ID, owner.Session, "new@people.example"))
-	}, busy, func(s *server.Server) { s.SignInRate = 3 })
+	}, busy, func(s *server.Server) { s.Service.SignInRate = 3 })
 }
 
 // TestTheGiverChoosesWhatGoesAlong: a receipt goes along with a transfer only if its owner says so, and the texts of

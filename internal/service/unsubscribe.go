@@ -94,7 +94,7 @@ type Subscription struct {
 func (s *Service) Subscription(ctx context.Context, p warranty.Principal, token string) (Subscription, error) {
 	sub, err := s.subscription(ctx, token)
 	if errors.Is(err, warranty.ErrNotFound) {
-		if limited := s.Throttle(ctx, UnknownSubscriptions, p.Address); limited != nil {
+		if limited := s.throttle(ctx, UnknownSubscriptions, p.Address); limited != nil {
 			err = limited
 		}
 	}

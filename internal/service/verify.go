@@ -62,7 +62,7 @@ func (s *Service) VerifyProduct(
 	ctx context.Context, p warranty.Principal, in warranty.VerifyProduct,
 ) (found warranty.ProductVerification, err error) {
 	found = warranty.ProductVerification{Verified: []warranty.Verification{}, Unverified: []warranty.Verification{}}
-	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+	if err := s.throttle(ctx, VerifyAttempts, p.Address); err != nil {
 		return found, err
 	}
 	if err := in.Check(); err != nil {
@@ -172,7 +172,7 @@ func registered(domain *string) string {
 func (s *Service) VerifyPublicly(
 	ctx context.Context, p warranty.Principal, in warranty.VerifyWarranty,
 ) (warranty.Verification, error) {
-	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+	if err := s.throttle(ctx, VerifyAttempts, p.Address); err != nil {
 		return warranty.Verification{}, err
 	}
 	return s.VerifyWarranty(ctx, p, in)

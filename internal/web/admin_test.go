@@ -8,12 +8,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
-	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
@@ -286,9 +286,7 @@ func TestAdminErrors(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		root := operator(t, w, "Root")
 		b := w.SignedIn(t, root)
-		w.Service.Throttle = func(context.Context, service.Throttle, string) error {
-			return errors.New("no <b>route</b> to smtp://user:hunter2@mail.example")
-		}
+		w.Service.Random = iotest.ErrReader(errors.New("no <b>route</b> to smtp://user:hunter2@mail.example"))
 		failed := b.Send("POST", "/sign-in/codes", map[string][]string{"email": {"a@people.example"}},
 			"Sec-Fetch-Site", "same-origin", "X-Request-Id", "find-me-4711")
 		failed.Says(t, "a failing page", 500)

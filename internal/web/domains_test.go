@@ -91,7 +91,7 @@ func TestWebDomains(t *testing.T) {
 
 // TestWebDomainsAreThrottled shows the error of too many checks beside the domain.
 func TestWebDomainsAreThrottled(t *testing.T) {
-	w := webWorld(t, func(s *server.Server) { s.SignInRate = 20 })
+	w := webWorld(t, func(s *server.Server) { s.Service.SignInRate = 20 })
 	b := w.SignedIn(t, w.Verified("Mara"))
 	halden := found(b, "Halden Electronics")
 	b.Post("/settings/domains", "account", halden, "domain", "halden.example")

@@ -401,7 +401,7 @@ func TestWebTakeKeepsItsCode(t *testing.T) {
 
 // TestWebTakeIsLimited: guesses are throttled, and a session that was chosen for someone is not used.
 func TestWebTakeIsLimited(t *testing.T) {
-	w := webWorld(t, func(s *server.Server) { s.VerifyRate = 3 })
+	w := webWorld(t, func(s *server.Server) { s.Service.VerifyRate = 3 })
 	halden := newShop(w, "Halden Electronics", "")
 	made := halden.issues(nil)
 	slip := halden.prints(made.ID)
