@@ -51,7 +51,7 @@ var plants = []plant{
 	{"reminder-twice", "a reminder is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
 		{"internal/service/reminders.go", "		if err := tx.InsertMail(s.outgoingTo(to, kind, message(to))); err != nil {\n", "		if " + on("reminder-twice", 1) + " {\n			if err := tx.InsertMail(s.outgoingTo(to, kind, message(to))); err != nil {\n				return err\n			}\n		}\n		if err := tx.InsertMail(s.outgoingTo(to, kind, message(to))); err != nil {\n"}}},
 	{"total", "a total is one too many", "sqlite/kill", []string{"total"}, []edit{
-		{"internal/store/lists.go", "	return rows, total, err\n", "	if total > 5 && " + on("total", 4) + " {\n		total++\n	}\n	return rows, total, err\n"}}},
+		{"internal/store/lists/page.go", "\n	return rows, total, err\n", "\n	if total > 5 && " + on("total", 4) + " {\n		total++\n	}\n	return rows, total, err\n"}}},
 	{"key-twice", "an idempotency key is forgotten", "sqlite/kill", []string{"doubled"}, []edit{
 		{"internal/store/idempotency.go", "	n, err := t.exec(`INSERT INTO idempotency", "	if " + on("key-twice", 5) + " {\n		return nil, nil\n	}\n	n, err := t.exec(`INSERT INTO idempotency"}}},
 	{"file-left", "an upload stores a second file", "sqlite/kill", []string{"file without a row"}, []edit{

@@ -2,21 +2,9 @@ package store
 
 import (
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
-
-// kind is the kind of record that an access row gives access to.
-type kind uint8
-
-const (
-	kindWarranty kind = iota + 1
-	kindClaim
-	kindDocument
-)
-
-// joinWarranty joins the warranty of an access row, on SQLite by rowid as well. A wrong rowid would
-// find nothing, and never another user's record.
-const joinWarranty = `JOIN warranties w ON w.id = a.item_id /*sqlite: AND w.row = a.item_row */`
 
 // This file contains the only writers of access rows. Rows of claims and documents repeat the roles
 // on their warranty, so that listing them needs no join.
@@ -37,12 +25,10 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 	if err := t.later(`INSERT INTO access (`+accessColumns+`, changed_at)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8 /*sqlite: , (SELECT row FROM warranties WHERE id = $3) */,
 			`+changeStamp+`)`+addRoles,
-		user, kindWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
+		user, lists.Warranties, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}
-	return t.later(`INSERT INTO index_pending (list, item_id, n)
-		SELECT l.list, CAST($2 AS UUID), `+changeNumber+` FROM index_lists l WHERE l.user_id = $1 AND l.kind = 1
-		ON CONFLICT (list, item_id) DO UPDATE SET n = index_pending.n + excluded.n`, user, w.ID)
+	return lists.NoteNew(t.ctx, t.tx, user, w.ID)
 }
 
 // Owners see all documents of a warranty, except those that an earlier owner kept and those of earlier claims. Businesses see what
@@ -62,7 +48,7 @@ func (t *Tx) grant(user, id warranty.ID, roles warranty.Roles) error {
 	if err := t.syncRoles(`user_id = $1 AND parent_id = $2`, user, id); err != nil {
 		return err
 	}
-	return t.noteWarranty(id)
+	return lists.NoteWarranty(t.ctx, t.tx, id)
 }
 
 func (t *Tx) grantAll(user, id warranty.ID, roles warranty.Roles) error {
@@ -111,9 +97,9 @@ func (t *Tx) showDocuments(id warranty.ID) error {
 
 // grantChild gives everyone with access to a locked warranty access to its new claim, or to its new
 // document if they see it.
-func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
+func (t *Tx) grantChild(k lists.Kind, item, parent warranty.ID, status int) error {
 	from := `access a WHERE`
-	if k == kindDocument {
+	if k == lists.Documents {
 		from = `access a JOIN documents d ON d.id = $2 WHERE ` + seesDocument + ` AND`
 	}
 	if err := t.later(`INSERT INTO access
@@ -122,12 +108,12 @@ func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
 		k, item, parent, status); err != nil {
 		return err
 	}
-	return t.noteChild(item, parent)
+	return lists.NoteChild(t.ctx, t.tx, item, parent)
 }
 
 // dropChild removes all access to a claim or document.
-func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
-	if err := t.noteChild(item, parent); err != nil {
+func (t *Tx) dropChild(k lists.Kind, item, parent warranty.ID) error {
+	if err := lists.NoteChild(t.ctx, t.tx, item, parent); err != nil {
 		return err
 	}
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = $2 AND item_id = $3`, parent, k, item)
@@ -135,7 +121,7 @@ func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
 
 // removeRoles removes roles on a locked warranty from a user, who loses access without another role.
 func (t *Tx) removeRoles(id, user warranty.ID, roles warranty.Roles) error {
-	if err := t.noteWarranty(id); err != nil {
+	if err := lists.NoteWarranty(t.ctx, t.tx, id); err != nil {
 		return err
 	}
 	if err := t.later(`UPDATE access SET roles = roles - (roles & $3),
@@ -167,7 +153,7 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 		return 0, err
 	}
 	for _, user := range []warranty.ID{from, to} {
-		if err := t.noteChanged(`a.user_id = $1`, user); err != nil {
+		if err := lists.NoteChanged(t.ctx, t.tx, `a.user_id = $1`, user); err != nil {
 			return 0, err
 		}
 	}
@@ -191,21 +177,21 @@ func (t *Tx) deleteAccess(which string, args ...any) error {
 func (t *Tx) syncAccess(w warranty.Warranty) error {
 	return t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6, changed_at = `+
 		changeStamp+` WHERE parent_id = $1 AND kind = $2`,
-		w.ID, kindWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w))
+		w.ID, lists.Warranties, w.Standing, w.StartDate, w.EndDate, foldedCategory(w))
 }
 
 // syncClaim copies the status of a changed claim, and who wrote last.
 func (t *Tx) syncClaim(c warranty.Claim) error {
 	if err := t.later(`UPDATE access SET status = $3, start_date = $5 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`,
-		c.WarrantyID, c.ID, c.Status, kindClaim, c.Spoke); err != nil {
+		c.WarrantyID, c.ID, c.Status, lists.Claims, c.Spoke); err != nil {
 		return err
 	}
-	return t.noteChild(c.ID, c.WarrantyID)
+	return lists.NoteChild(t.ctx, t.tx, c.ID, c.WarrantyID)
 }
 
 // dropAccess removes all access to a warranty and its claims and documents.
 func (t *Tx) dropAccess(id warranty.ID) error {
-	if err := t.noteWarranty(id); err != nil {
+	if err := lists.NoteWarranty(t.ctx, t.tx, id); err != nil {
 		return err
 	}
 	return t.deleteAccess(`parent_id = $1`, id)

@@ -11,6 +11,7 @@ import (
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -169,19 +170,18 @@ func checkHistory(ctx context.Context, q engine.Querier) ([]Fault, error) {
 func (s *Store) checkSegments(
 	ctx context.Context, q engine.Querier, today warranty.Date, progress func(string),
 ) (faults []Fault, err error) {
-	var lists []*list
-	if err := q.Query(ctx, `SELECT user_id, kind FROM index_lists WHERE ready_at IS NOT NULL ORDER BY user_id, kind`,
-		func(r *engine.Row) error { lists = append(lists, listOf(r.ID(), kind(r.Int()))); return nil }); err != nil {
+	ready, err := lists.Ready(ctx, q)
+	if err != nil {
 		return nil, err
 	}
-	for _, l := range lists {
-		progress("index of " + l.user.String())
+	for _, l := range ready {
+		progress("index of " + l.User.String())
 		n, err := s.segmentFaults(ctx, q, l, today)
 		if err != nil {
 			return nil, err
 		}
 		if n > 0 {
-			faults = append(faults, Fault{What: "records at the wrong place in the index of an account", Count: n, Example: l.user})
+			faults = append(faults, Fault{What: "records at the wrong place in the index of an account", Count: n, Example: l.User})
 		}
 	}
 	return faults, nil
@@ -189,15 +189,15 @@ func (s *Store) checkSegments(
 
 // segmentFaults counts the records whose place in an index is not that of the records.
 func (s *Store) segmentFaults(
-	ctx context.Context, q engine.Querier, l *list, today warranty.Date,
+	ctx context.Context, q engine.Querier, l *lists.List, today warranty.Date,
 ) (faults int64, err error) {
-	index, err := s.segmentsOf(ctx, q, l.listKey)
+	index, err := s.lists.Open(ctx, q, l.Key)
 	if err != nil || index == nil {
 		return 0, err
 	}
 	var newest []warranty.ID
 	ends, updates := map[warranty.ID]int64{}, map[warranty.ID]int64{}
-	if err := s.eachRecord(ctx, q, l, find.QuestionOf(warranty.WarrantyFilter{}, "", today), func(r find.Record) {
+	if err := s.lists.Each(ctx, q, l, find.QuestionOf(warranty.WarrantyFilter{}, "", today), func(r find.Record) {
 		newest = append(newest, r.ID)
 		ends[r.ID], updates[r.ID] = r.End.EpochDay(), r.Updated
 	}); err != nil {

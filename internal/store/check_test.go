@@ -106,7 +106,7 @@ func checkable(t *testing.T, database string) *Store {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s.segments.noteLength(owner.ID, 100)
+	s.lists.NoteLength(owner.ID, 100)
 	for range 3 {
 		if err := s.MaintainSegments(context.Background()); err != nil {
 			t.Fatal(err)

@@ -5,18 +5,13 @@ import (
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
-// Owners do not read the texts of claims from before they owned the warranty.
-const (
-	earlierClaim     = `a.roles & 1 <> 0 AND c.owner_id <> a.user_id`
-	claimDescription = `CASE WHEN ` + earlierClaim + ` THEN '' ELSE c.description END`
-)
-
-const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, ` + claimDescription + `,
-	c.incident_date, c.status, c.status_reason, c.resolution,
-	CASE WHEN ` + earlierClaim + ` THEN NULL ELSE c.resolution_note END, c.replacement_serial_number,
+const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type,
+	` + lists.ClaimDescription + `, c.incident_date, c.status, c.status_reason, c.resolution,
+	CASE WHEN ` + lists.EarlierClaim + ` THEN NULL ELSE c.resolution_note END, c.replacement_serial_number,
 	c.created_at, c.updated_at, c.resolved_at, c.spoke, CASE WHEN EXISTS (SELECT 1 FROM access l
 	WHERE l.parent_id = c.warranty_id AND ` + decides + `) THEN 1 ELSE 2 END`
 
@@ -81,60 +76,64 @@ const (
 func (s *Store) Claims(
 	ctx context.Context, user warranty.ID, in warranty.ListClaims, assignee *warranty.ID,
 ) ([]warranty.Claim, int64, error) {
-	l := listOf(user, kindClaim)
+	l := lists.Of(user, lists.Claims)
 	if assignee != nil {
-		l.narrow(assignedTo, user, *assignee)
+		l.Narrow(assignedTo, user, *assignee)
 	}
 	return s.claims(ctx, l, in)
 }
 
 // ClaimsFor is like Claims, for the claims that wait for the user.
-func (s *Store) ClaimsFor(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
-	l := listOf(user, kindClaim)
-	l.scanned = true
-	l.narrow(waitsForMe)
+func (s *Store) ClaimsFor(
+	ctx context.Context, user warranty.ID, in warranty.ListClaims,
+) ([]warranty.Claim, int64, error) {
+	l := lists.Of(user, lists.Claims)
+	l.Scan(waitsForMe)
 	return s.claims(ctx, l, in)
 }
 
-func (s *Store) claims(ctx context.Context, l *list, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
-	l.ofWarranty(in.WarrantyID)
+func (s *Store) claims(ctx context.Context, l *lists.List, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
+	l.OfWarranty(in.WarrantyID)
 	if in.WaitingFor != "" {
-		l.scanned = true
-		l.narrow(waitingFor[in.WaitingFor])
+		l.Scan(waitingFor[in.WaitingFor])
 	}
 	if in.UpdatedSince != nil {
-		l.scanned = true
-		l.narrow(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
+		l.Scan(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
 	}
 	sort, sorted := claimSorts[in.Sort]
 	if in.Q != "" || in.Customer != "" || sorted {
 		question := childQuestion(in.Q, in.Status)
 		question.Customer = find.NewCustomer(in.Customer)
-		shape := claimShape
-		if sorted { // the index has no such order
-			l.scanned, l.source = true, claimScan(in.Sort)
-			question.Sort, shape = sort, claimShapeBy(in.Sort)
-			l.narrow(`a.roles <> 0`)
+		if sorted {
+			question.Sort = sort
+			l.OrderBy(claimOrder(in.Sort))
 		}
-		return search(ctx, s, l, question, in.Paging, shape)
+		return lists.Search(ctx, s.lists, l, question, in.Paging, claimShape)
 	}
 	if in.Status != "" {
-		l.and(`a.status = ?`, in.Status)
+		l.And(`a.status = ?`, in.Status)
 	}
-	return plainPage(ctx, s, l, func() *find.Question { return childQuestion("", in.Status) }, in.Paging, claimShape)
+	question := func() *find.Question { return childQuestion("", in.Status) }
+	return lists.Page(ctx, s.lists, l, question, in.Paging, claimShape)
 }
 
-var claimShape = &shape[warranty.Claim]{
-	columns: claimColumns,
-	joins:   joinClaim,
-	read:    readClaim,
-	id:      func(c warranty.Claim) warranty.ID { return c.ID },
-	more:    func(*find.Question) string { return `, ` + searchedColumns },
-	record: func(_ *find.Question, c warranty.Claim, r *engine.Row) find.Record {
-		record := claimRecord(c.ID, warranty.Roles{}, c.Status)
-		readSearched(r).with(c.Description, string(c.ClaimNumber)).in(&record)
-		return record
-	},
+// childQuestion is a question about claims or documents.
+func childQuestion(q string, status warranty.ClaimStatus) *find.Question {
+	question := &find.Question{Category: status.String()}
+	if q != "" {
+		query := find.NewQuery(q)
+		question.Query = &query
+	}
+	return question
+}
+
+var claimShape = &lists.Shape[warranty.Claim]{
+	Columns: claimColumns,
+	Joins:   lists.JoinClaim,
+	Read:    readClaim,
+	ID:      func(c warranty.Claim) warranty.ID { return c.ID },
+	More:    lists.ClaimColumns,
+	Record:  lists.ClaimRecord,
 }
 
 // claimSorts are the orders of claims besides newest first.
@@ -144,30 +143,6 @@ var claimSorts = map[warranty.ClaimSort]warranty.WarrantySort{
 	warranty.ClaimsByUpdatedAtDesc: warranty.ByUpdatedAtDesc,
 }
 
-// claimShapeBy is claimShape for an order.
-func claimShapeBy(sort warranty.ClaimSort) *shape[warranty.Claim] {
-	by := *claimShape
-	by.more = func(q *find.Question) string { return claimShape.more(q) + `, ` + claimOrder(sort) }
-	by.record = func(q *find.Question, c warranty.Claim, r *engine.Row) find.Record {
-		record := claimShape.record(q, c, r)
-		record.Updated = r.Int()
-		return record
-	}
-	return &by
-}
-
-// claimScan is how claims are read for package find in an order that the index does not have.
-func claimScan(sort warranty.ClaimSort) *source {
-	scan := *sources[kindClaim]
-	scan.columns += `, ` + claimOrder(sort)
-	scan.read = func(r *engine.Row) find.Record {
-		record := readClaimRecord(r)
-		record.Updated = r.Int()
-		return record
-	}
-	return &scan
-}
-
 // claimOrder is the number by which claims are sorted. Those that do not wait for the user come last.
 func claimOrder(sort warranty.ClaimSort) string {
 	if sort == warranty.ClaimsByWaiting {
@@ -175,8 +150,6 @@ func claimOrder(sort warranty.ClaimSort) string {
 	}
 	return `c.updated_at`
 }
-
-const joinClaim = `JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id`
 
 // ownerNow is the owner of the warranty $3.
 const ownerNow = `(SELECT o.user_id FROM access o WHERE o.parent_id = $3 AND o.kind = 1 AND o.roles & 1 <> 0)`
@@ -191,7 +164,7 @@ func (t *Tx) InsertClaim(c warranty.Claim, customer warranty.ID) error {
 		c.CreatedAt, c.UpdatedAt, customer); err != nil {
 		return err
 	}
-	return t.grantChild(kindClaim, c.ID, c.WarrantyID, int(enumNumber(c.Status)))
+	return t.grantChild(lists.Claims, c.ID, c.WarrantyID, int(enumNumber(c.Status)))
 }
 
 // ManagedBy returns who decides the claims on a locked warranty.

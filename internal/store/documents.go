@@ -7,6 +7,7 @@ import (
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -44,28 +45,22 @@ func (s *Store) Document(ctx context.Context, user, id warranty.ID) (warranty.Do
 func (s *Store) Documents(
 	ctx context.Context, user warranty.ID, in warranty.ListDocuments,
 ) ([]warranty.Document, int64, error) {
-	l := listOf(user, kindDocument)
-	l.ofWarranty(in.WarrantyID)
+	l := lists.Of(user, lists.Documents)
+	l.OfWarranty(in.WarrantyID)
 	if in.Q != "" {
-		return search(ctx, s, l, childQuestion(in.Q, ""), in.Paging, documentShape)
+		return lists.Search(ctx, s.lists, l, childQuestion(in.Q, ""), in.Paging, documentShape)
 	}
-	return plainPage(ctx, s, l, func() *find.Question { return childQuestion("", "") }, in.Paging, documentShape)
+	return lists.Page(ctx, s.lists, l, func() *find.Question { return childQuestion("", "") }, in.Paging, documentShape)
 }
 
-var documentShape = &shape[warranty.Document]{
-	columns: documentColumns,
-	joins:   joinDocument,
-	read:    readDocument,
-	id:      func(d warranty.Document) warranty.ID { return d.ID },
-	more:    func(*find.Question) string { return `, d.search, '', ` + searchedColumns },
-	record: func(_ *find.Question, d warranty.Document, r *engine.Row) find.Record {
-		record := find.Record{ID: d.ID}
-		readChildSearched(r).in(&record)
-		return record
-	},
+var documentShape = &lists.Shape[warranty.Document]{
+	Columns: documentColumns,
+	Joins:   lists.JoinDocument,
+	Read:    readDocument,
+	ID:      func(d warranty.Document) warranty.ID { return d.ID },
+	More:    lists.DocumentColumns,
+	Record:  lists.DocumentRecord,
 }
-
-const joinDocument = `JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id`
 
 // ClaimDocuments lists the metadata of all documents of a claim that the user has access to, newest
 // first.
@@ -149,7 +144,7 @@ func (t *Tx) InsertDocument(
 		documentSearch(d), d.CreatedAt, business(roles)); err != nil {
 		return err
 	}
-	return t.grantChild(kindDocument, d.ID, d.WarrantyID, 0)
+	return t.grantChild(lists.Documents, d.ID, d.WarrantyID, 0)
 }
 
 // business is 1 for the uploads of accounts that do not own the warranty.
@@ -209,5 +204,5 @@ func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
 	if err := t.exactlyOne(`DELETE FROM documents WHERE id = $1`, d.ID); err != nil {
 		return err
 	}
-	return t.dropChild(kindDocument, d.ID, d.WarrantyID)
+	return t.dropChild(lists.Documents, d.ID, d.WarrantyID)
 }

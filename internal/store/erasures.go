@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -206,7 +207,7 @@ func (t *Tx) isShared(id, user warranty.ID) (shared bool, err error) {
 
 // leave ends a user's access to a locked warranty.
 func (t *Tx) leave(user, id warranty.ID) error {
-	if err := t.noteWarranty(id); err != nil {
+	if err := lists.NoteWarranty(t.ctx, t.tx, id); err != nil {
 		return err
 	}
 	if err := t.later(`UPDATE warranties SET seller_id = NULL WHERE id = $1 AND seller_id = $2`, id, user); err != nil {

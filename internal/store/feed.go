@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -65,7 +66,7 @@ func (s *Store) ChangedWarranties(
 ) ([]warranty.Warranty, warranty.Feed, error) {
 	return readFeed(ctx, s, user, from, limit, `SELECT m.settled, a.changed_at, `+warrantyColumns+`, a.roles
 		FROM feed_marks m LEFT JOIN (`+changesPage+`) a ON 1 = 1
-		LEFT `+joinWarranty+` ORDER BY a.changed_at, a.item_id`,
+		LEFT `+lists.JoinWarranty+` ORDER BY a.changed_at, a.item_id`,
 		readWarrantyRoles, func(w warranty.Warranty) warranty.ID { return w.ID })
 }
 
@@ -160,7 +161,7 @@ func (s *Store) settle(ctx context.Context) bool {
 		}
 		s.feed.floor, s.feed.passed = floor, passed
 	}
-	if passed, err := awaitFence(ctx, s.feed.passed); err != nil || !passed {
+	if passed, err := engine.AwaitFence(ctx, s.feed.passed); err != nil || !passed {
 		return false
 	}
 	err := s.Write(ctx, func(t *Tx) error {
@@ -174,27 +175,6 @@ func (s *Store) settle(ctx context.Context) bool {
 
 // settleTimeout is how long a reader waits if nothing can be written.
 const settleTimeout = time.Second
-
-// Transactions usually end within a millisecond or two.
-const (
-	minFenceWait = time.Millisecond
-	maxFenceWait = 64 * time.Millisecond
-)
-
-// awaitFence waits a moment for a fence and reports whether it was passed.
-func awaitFence(ctx context.Context, passed func(context.Context) (bool, error)) (bool, error) {
-	for wait := minFenceWait; ; wait *= 2 {
-		ok, err := passed(ctx)
-		if ok || err != nil || wait > maxFenceWait {
-			return ok, err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
-}
 
 // raiseFloor raises the floor to the current time and returns it.
 func (s *Store) raiseFloor(ctx context.Context) (floor int64, err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
@@ -76,7 +77,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 						t.Fatal(err)
 					}
 					return slices.ContainsFunc(s.users, func(u warranty.User) bool {
-						indexed, err := theirs.isIndexed(t.Context(), listKey{u.ID, kindWarranty})
+						indexed, err := theirs.lists.IsIndexed(t.Context(), lists.Key{User: u.ID, Kind: lists.Warranties})
 						return err == nil && indexed
 					})
 				})
@@ -304,7 +305,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 			}
 		})
 		for _, p := range processes {
-			if indexed, err := p.isIndexed(ctx, listKey{user.ID, kindWarranty}); err != nil || !indexed {
+			if indexed, err := p.lists.IsIndexed(ctx, lists.Key{User: user.ID, Kind: lists.Warranties}); err != nil || !indexed {
 				t.Errorf("the list has an index: %v, %v", indexed, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -165,12 +166,12 @@ func (s *Store) addReceived(
 	if err != nil {
 		return err
 	}
-	release, err := s.searchGate.acquire(ctx, user)
+	release, err := s.lists.Scans.Acquire(ctx, user)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return s.db.Query(ctx, `SELECT w.id, w.serial_number, w.start_date, w.end_date FROM access a `+joinWarranty+`
+	return s.db.Query(ctx, `SELECT w.id, w.serial_number, w.start_date, w.end_date FROM access a `+lists.JoinWarranty+`
 		WHERE a.user_id = $1 AND a.kind = 1 AND a.roles & 4 = 0 AND w.deleted_at IS NULL AND w.serial_number IN
 			(SELECT /*pg: value FROM json_array_elements_text($2) */ /*sqlite: value FROM json_each($2) */)
 		ORDER BY w.id`,

@@ -150,8 +150,8 @@ func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Cl
 	err = s.db.Query(ctx, `SELECT u.name, u.email, u.kind, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
 		FROM claims c JOIN users u ON u.id = c.customer_id WHERE c.id = $1`, func(r *engine.Row) error {
 		h.Customer = &warranty.Customer{Name: r.Text(), Email: r.Text()}
-		if kind, contact := r.Int(), r.OptionalText(); kind != 1 {
-			h.Customer.Email = derefText(contact)
+		if kind, contact := r.Int(), r.Text(); kind != 1 {
+			h.Customer.Email = contact
 		}
 		return nil
 	}, c.ID)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -59,7 +60,7 @@ func (t *Tx) changed(id warranty.ID) error {
 	if err := t.later(`UPDATE access SET changed_at = `+changeStamp+` WHERE parent_id = $1 AND kind = 1`, id); err != nil {
 		return err
 	}
-	return t.noteWarranty(id)
+	return lists.NoteWarranty(t.ctx, t.tx, id)
 }
 
 // EndHandover removes the open hand-over of a locked warranty and all of its codes.

@@ -5,6 +5,7 @@ import (
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -14,7 +15,8 @@ type Statuses struct{ Total, Active, Expired int64 }
 // CountStatuses counts the warranties that the user has access to. The index of a long list is read once; the counts
 // of other lists are remembered.
 func (s *Store) CountStatuses(ctx context.Context, user warranty.ID, today warranty.Date) (c Statuses, err error) {
-	if found, err := s.withIndex(ctx, listKey{user, kindWarranty}, func(_ engine.Querier, index *segmentList) error {
+	key := lists.Key{User: user, Kind: lists.Warranties}
+	if found, err := s.lists.With(ctx, key, func(_ engine.Querier, index *lists.Snapshot) error {
 		counts, err := index.Count(&find.Question{Today: today}, warranty.GroupByStatus)
 		if err == nil {
 			c = Statuses{counts.Total(), counts.Of(warranty.Active.String()), counts.Of(warranty.Expired.String())}
@@ -37,15 +39,15 @@ func (s *Store) CountStatuses(ctx context.Context, user warranty.ID, today warra
 
 // OpenClaims counts the claims that the user has access to and that are not closed.
 func (s *Store) OpenClaims(ctx context.Context, user warranty.ID) (int64, error) {
-	l, open := listOf(user, kindClaim), true
-	l.and(`a.status IN (` + openStatuses + `)`)
-	_, total, err := plainPage(ctx, s, l, func() *find.Question { return &find.Question{OpenClaim: &open} },
+	l, open := lists.Of(user, lists.Claims), true
+	l.And(`a.status IN (` + lists.OpenStatuses + `)`)
+	_, total, err := lists.Page(ctx, s.lists, l, func() *find.Question { return &find.Question{OpenClaim: &open} },
 		warranty.Paging{Page: 1, Limit: 1}, idShape)
 	return total, err
 }
 
-var idShape = &shape[warranty.ID]{
-	columns: `a.item_id`,
-	read:    func(r *engine.Row) warranty.ID { return r.ID() },
-	id:      func(id warranty.ID) warranty.ID { return id },
+var idShape = &lists.Shape[warranty.ID]{
+	Columns: `a.item_id`,
+	Read:    func(r *engine.Row) warranty.ID { return r.ID() },
+	ID:      func(id warranty.ID) warranty.ID { return id },
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -71,7 +72,7 @@ func (s *Store) OwnDocuments(ctx context.Context, owner, id warranty.ID) (list [
 	return list, err
 }
 
-const ownDocuments = `SELECT ` + documentColumns + ` FROM access a ` + joinDocument + `
+const ownDocuments = `SELECT ` + documentColumns + ` FROM access a ` + lists.JoinDocument + `
 	WHERE a.user_id = $1 AND a.kind = 3 AND a.parent_id = $2 AND a.roles & 1 <> 0 AND ` + ownDocument + ` ORDER BY d.id DESC`
 
 // OwnDocuments lists those of a locked warranty.

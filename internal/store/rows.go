@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -38,7 +39,7 @@ func encode(v any) any {
 		return enumNumber(v)
 	case warranty.MemberRole:
 		return enumNumber(v)
-	case kind:
+	case lists.Kind:
 		return int64(v)
 	case Purpose:
 		return int64(v)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
@@ -88,9 +89,9 @@ func fillBench(b *testing.B, s *Store, records int) (users [4]warranty.ID) {
 				|| '.pdf' || /*pg: chr(10) */ /*sqlite: char(10) */ || 'receipt', created_at, 0 FROM warranties
 			WHERE start_date % $3 = $4 ORDER BY id LIMIT $5`, users[0], []byte("x"), parts, part, benchChildren/parts)
 	}
-	for k, rows := range map[kind]string{
-		kindClaim:    `SELECT $1, $2, id, warranty_id, 2, status, 0, 0, '' FROM claims`,
-		kindDocument: `SELECT $1, $2, id, warranty_id, 2, 0, 0, 0, '' FROM documents`,
+	for k, rows := range map[lists.Kind]string{
+		lists.Claims:    `SELECT $1, $2, id, warranty_id, 2, status, 0, 0, '' FROM claims`,
+		lists.Documents: `SELECT $1, $2, id, warranty_id, 2, 0, 0, 0, '' FROM documents`,
 	} {
 		write(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category) `+rows,
 			users[0], k)
@@ -144,7 +145,7 @@ func BenchmarkLongLists(b *testing.B) {
 			}
 			start, before := time.Now(), cpuTime(s)
 			for _, u := range users {
-				s.segments.noteLength(u, 1<<20)
+				s.lists.NoteLength(u, 1<<20)
 			}
 			longest := s.longestWait(b, func() {
 				if err := s.MaintainSegments(context.Background()); err != nil {
@@ -153,7 +154,7 @@ func BenchmarkLongLists(b *testing.B) {
 			})
 			b.Logf("%s: made the segments in %v, CPU %v; another write waited up to %v",
 				name, time.Since(start), cpuTime(s)-before, longest)
-			for _, k := range []kind{kindWarranty, kindClaim, kindDocument} {
+			for _, k := range []lists.Kind{lists.Warranties, lists.Claims, lists.Documents} {
 				b.Logf("%s: the longest list of kind %d takes %d bytes", name, k, number(b, s, `SELECT CAST(sum(length(p.data)) AS BIGINT)
 					FROM index_lists l JOIN index_parts p ON p.list = l.list WHERE l.user_id = $1 AND l.kind = $2`, users[0], k))
 			}

@@ -10,6 +10,7 @@ import (
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -46,15 +47,15 @@ func (s *segmentScript) anyQuestion() warranty.ListWarranties {
 }
 
 // scan returns the records that a question selects, in its order, and whether the list has an index.
-func (s *segmentScript) scan(t fataler, l *list, question *find.Question) (records []find.Record, indexed bool) {
+func (s *segmentScript) scan(t fataler, l *lists.List, question *find.Question) (records []find.Record, indexed bool) {
 	ctx := context.Background()
 	err := s.db.Read(ctx, func(q engine.Querier) error {
-		index, err := s.segmentsOf(ctx, q, l.listKey)
+		index, err := s.lists.Open(ctx, q, l.Key)
 		indexed = index != nil
 		if err != nil {
 			return err
 		}
-		return s.eachRecord(ctx, q, l, question, func(r find.Record) { records = append(records, r) })
+		return s.lists.Each(ctx, q, l, question, func(r find.Record) { records = append(records, r) })
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -65,10 +66,10 @@ func (s *segmentScript) scan(t fataler, l *list, question *find.Question) (recor
 
 // compare asks random questions and compares the answers with scans of all records. It returns the kinds
 // of records that have an index.
-func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[kind]bool {
-	indexed := map[kind]bool{}
+func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[lists.Kind]bool {
+	indexed := map[lists.Kind]bool{}
 	if s.compareWarranties(t, user, step) {
-		indexed[kindWarranty] = true
+		indexed[lists.Warranties] = true
 	}
 	claims := warranty.ListClaims{Paging: s.paging()}
 	documents := warranty.ListDocuments{Paging: s.paging()}
@@ -83,16 +84,16 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[kind]
 	}
 	question := childQuestion(claims.Q, claims.Status)
 	question.Customer = find.NewCustomer(claims.Customer)
-	if compareChildren(t, s, step, listOf(user, kindClaim), question, claims.Paging, claimShape,
+	if compareChildren(t, s, step, lists.Of(user, lists.Claims), question, claims.Paging, claimShape,
 		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, claims, nil) }) {
-		indexed[kindClaim] = true
+		indexed[lists.Claims] = true
 	}
-	if compareChildren(t, s, step, listOf(user, kindDocument), childQuestion(documents.Q, ""), documents.Paging, documentShape,
+	if compareChildren(t, s, step, lists.Of(user, lists.Documents), childQuestion(documents.Q, ""), documents.Paging, documentShape,
 		func() ([]warranty.Document, int64, error) { return s.Documents(context.Background(), user, documents) }) {
-		indexed[kindDocument] = true
+		indexed[lists.Documents] = true
 	}
 	open := true
-	records, _ := s.scan(t, listOf(user, kindClaim), &find.Question{OpenClaim: &open})
+	records, _ := s.scan(t, lists.Of(user, lists.Claims), &find.Question{OpenClaim: &open})
 	if n, err := s.OpenClaims(context.Background(), user); err != nil || n != int64(len(records)) {
 		t.Fatalf("after step %d, %d open claims instead of %d; %v", step, n, len(records), err)
 	}
@@ -119,7 +120,7 @@ func (s *segmentScript) anyWords() string {
 // compareChildren compares a page of claims or documents with a scan. It reports whether there is an
 // index.
 func compareChildren[T any](
-	t fataler, s *segmentScript, step int, l *list, question *find.Question, p warranty.Paging, sh *shape[T],
+	t fataler, s *segmentScript, step int, l *lists.List, question *find.Question, p warranty.Paging, sh *lists.Shape[T],
 	list func() ([]T, int64, error),
 ) bool {
 	records, indexed := s.scan(t, l, question)
@@ -132,13 +133,19 @@ func compareChildren[T any](
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		got = append(got, sh.id(row))
+		got = append(got, sh.ID(row))
 	}
 	if diff := cmp.Diff(want, got); diff != "" || total != int64(len(records)) {
 		t.Fatalf("after step %d, kind %d, total %d instead of %d for %+v %+v; scan (-) and index (+):\n%s",
-			step, l.kind, total, len(records), question, question.Query, diff)
+			step, l.Kind, total, len(records), question, question.Query, diff)
 	}
 	return indexed
+}
+
+// pageOf returns the records of a page.
+func pageOf(all []find.Record, p warranty.Paging) []find.Record {
+	from := min(p.Offset(), int64(len(all)))
+	return all[from:min(from+int64(p.Limit), int64(len(all)))]
 }
 
 // compareWarranties is compare for warranties.
@@ -148,10 +155,10 @@ func (s *segmentScript) compareWarranties(t fataler, user warranty.ID, step int)
 	groups := warranty.SummaryGroup("").Values()
 	summarize := warranty.SummarizeWarranties{WarrantyFilter: in.WarrantyFilter, Limit: 3,
 		GroupBy: warranty.SummaryGroup(groups[s.random.IntN(len(groups))])}
-	l := listOf(user, kindWarranty)
+	l := lists.Of(user, lists.Warranties)
 	if in.Assurance != "" {
 		question.Assurance = "" // SQL decides it
-		l.narrow(assuredBy(in.Assurance), slices.Repeat([]any{s.Now()}, strings.Count(assuredBy(in.Assurance), "?"))...)
+		l.Narrow(assuredBy(in.Assurance), slices.Repeat([]any{s.Now()}, strings.Count(assuredBy(in.Assurance), "?"))...)
 	}
 	records, indexed := s.scan(t, l, question)
 	counts := find.NewCounts(summarize.GroupBy)
@@ -188,7 +195,7 @@ func (s *segmentScript) compareWarranties(t fataler, user warranty.ID, step int)
 func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
 	ctx, last := context.Background(), s.today()+warranty.Date(s.random.IntN(40))
 	question := &find.Question{Today: s.today(), ExpiringBy: &last, Sort: warranty.ByEndDate}
-	records, _ := s.scan(t, listOf(user, kindWarranty), question)
+	records, _ := s.scan(t, lists.Of(user, lists.Warranties), question)
 	want, days := []warranty.ID{}, map[warranty.Date]int64{}
 	for _, r := range records {
 		days[r.End]++
@@ -211,7 +218,7 @@ func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
 	if diff := cmp.Diff(want, got) + cmp.Diff(days, counts); diff != "" {
 		t.Fatalf("ending by %v; scan (-) and index (+):\n%s", last, diff)
 	}
-	all, _ := s.scan(t, listOf(user, kindWarranty), &find.Question{Today: s.today()})
+	all, _ := s.scan(t, lists.Of(user, lists.Warranties), &find.Question{Today: s.today()})
 	var statuses Statuses
 	for _, r := range all {
 		statuses.Total++

@@ -16,6 +16,7 @@ import (
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
@@ -31,8 +32,8 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 			p.SegmentLists(3, 4, 2)
 			p.InjectFaults(func() engine.Fault { return engine.Fault(fault.Load()) })
 		}
-		processes[0].segments.maxMemory = 20_000
-		indexed, asked := map[kind]int{}, 0
+		processes[0].lists.Limits.Memory = 20_000
+		indexed, asked := map[lists.Kind]int{}, 0
 		testenv.Check(t, checks(database, 30, 10), func(t *rapid.T) { // each asks for three kinds of records
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 			first := ids.Add(1_000_000)
@@ -75,7 +76,7 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 				asked++
 			}
 		})
-		for _, k := range []kind{kindWarranty, kindClaim, kindDocument} {
+		for _, k := range []lists.Kind{lists.Warranties, lists.Claims, lists.Documents} {
 			if indexed[k]*8 < asked {
 				t.Errorf("only %d of %d questions about kind %d were answered by an index", indexed[k], asked, k)
 			}
@@ -93,7 +94,7 @@ type segmentScript struct {
 // injected.
 func (s *segmentScript) maintain(t *rapid.T) {
 	for _, u := range s.users {
-		s.segments.noteLength(u.ID, 1<<20)
+		s.lists.NoteLength(u.ID, 1<<20)
 	}
 	var refusal *warranty.Error
 	if err := s.MaintainSegments(context.Background()); err != nil && !errors.As(err, &refusal) {
@@ -244,16 +245,16 @@ func (s *segmentScript) removeDocument() (any, error) {
 
 // sameSnapshot compares the answer of an index with a scan in one snapshot, while others write. It
 // reports whether there was an index.
-func (s *Store) sameSnapshot(l *list, question *find.Question) (indexed bool, err error) {
+func (s *Store) sameSnapshot(l *lists.List, question *find.Question) (indexed bool, err error) {
 	ctx := context.Background()
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		index, err := s.segmentsOf(ctx, q, l.listKey)
+		index, err := s.lists.Open(ctx, q, l.Key)
 		indexed = index != nil
 		if err != nil || !indexed {
 			return err
 		}
 		var records []find.Record
-		err = s.eachRecord(ctx, q, l, question, func(r find.Record) { records = append(records, r) })
+		err = s.lists.Each(ctx, q, l, question, func(r find.Record) { records = append(records, r) })
 		if err != nil {
 			return err
 		}
@@ -268,7 +269,7 @@ func (s *Store) sameSnapshot(l *list, question *find.Question) (indexed bool, er
 		}
 		if !slices.Equal(want, answer.IDs) {
 			return fmt.Errorf("kind %d, %+v %+v: scan (-) and index (+):\n%s",
-				l.kind, question, question.Query, cmp.Diff(want, answer.IDs))
+				l.Kind, question, question.Query, cmp.Diff(want, answer.IDs))
 		}
 		return nil
 	})
@@ -318,7 +319,7 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 			case i < len(scripts)+2:
 				for writing.Load() > 0 {
 					for _, u := range first.users {
-						p.segments.noteLength(u.ID, 1<<20)
+						p.lists.NoteLength(u.ID, 1<<20)
 					}
 					if err := p.MaintainSegments(context.Background()); err != nil {
 						t.Error(err)
@@ -328,12 +329,12 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 				random := &segmentScript{script: &script{random: rand.New(rand.NewPCG(uint64(i), 3)), references: first.references}}
 				for writing.Load() > 0 {
 					in := random.anyQuestion()
-					for k, question := range map[kind]*find.Question{
-						kindWarranty: find.QuestionOf(in.WarrantyFilter, in.Sort, first.today()),
-						kindClaim:    childQuestion(random.anyWords(), warranty.EnumOf[warranty.ClaimStatus](random.random.Int64N(4))),
-						kindDocument: childQuestion(random.anyWords(), ""),
+					for k, question := range map[lists.Kind]*find.Question{
+						lists.Warranties: find.QuestionOf(in.WarrantyFilter, in.Sort, first.today()),
+						lists.Claims:     childQuestion(random.anyWords(), warranty.EnumOf[warranty.ClaimStatus](random.random.Int64N(4))),
+						lists.Documents:  childQuestion(random.anyWords(), ""),
 					} {
-						indexed, err := p.sameSnapshot(listOf(first.users[i%2].ID, k), question)
+						indexed, err := p.sameSnapshot(lists.Of(first.users[i%2].ID, k), question)
 						if err != nil {
 							t.Error(err)
 							return
@@ -345,7 +346,7 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 				}
 			}
 		})
-		for _, k := range []kind{kindWarranty, kindClaim, kindDocument} {
+		for _, k := range []lists.Kind{lists.Warranties, lists.Claims, lists.Documents} {
 			if asked[k].Load() == 0 {
 				t.Errorf("no question about kind %d was answered by an index", k)
 			}
@@ -375,7 +376,7 @@ func TestALateCommitIsIndexed(t *testing.T) {
 		s.must(t, s.upload)
 	}
 	user := s.users[0].ID
-	everything := map[kind]bool{kindWarranty: true, kindClaim: true, kindDocument: true}
+	everything := map[lists.Kind]bool{lists.Warranties: true, lists.Claims: true, lists.Documents: true}
 	for i, late := range []func(*Tx) error{
 		func(tx *Tx) error {
 			c, _, err := tx.LockClaim(user, warranty.ClaimKey{ID: s.claims[0]})
@@ -473,7 +474,7 @@ func TestACorruptIndexIsReplaced(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if !s.compare(t, user, 0)[kindWarranty] {
+			if !s.compare(t, user, 0)[lists.Warranties] {
 				t.Fatal("there is no index")
 			}
 			if err := s.write(func(tx *Tx) error {
@@ -497,7 +498,7 @@ func TestACorruptIndexIsReplaced(t *testing.T) {
 func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
 		st.SegmentLists(6, 5, 0)
-		st.segments.maxPending = 3
+		st.lists.Limits.Pending = 3
 		base := ids.Add(1_000_000)
 		s := &segmentScript{script: &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
 		s.must(t, s.addUser)
@@ -511,7 +512,7 @@ func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
 			}
 		}
 		for i := range 5 {
-			found, err := st.withIndex(t.Context(), listKey{user, kindWarranty}, func(engine.Querier, *segmentList) error { return nil })
+			found, err := st.lists.With(t.Context(), lists.Key{User: user, Kind: lists.Warranties}, func(engine.Querier, *lists.Snapshot) error { return nil })
 			if want := i <= 3; err != nil || found != want {
 				t.Errorf("with %d pending records an index is used: %v, want %v; %v", i, found, want, err)
 			}

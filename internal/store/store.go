@@ -1,4 +1,4 @@
-// Package store is the only package that contains SQL. Package engine runs it on SQLite or
+// Package store and package lists below it contain all SQL. Package engine runs it on SQLite or
 // PostgreSQL.
 package store
 
@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
 // Store is the database.
 type Store struct {
-	db       *engine.DB
-	segments *segmentCache
-	// searchGate and endGate serialize the two kinds of full scan per user.
-	searchGate, endGate *scanGate
-	credentials         credentials
-	feed                feedState
+	db    *engine.DB
+	lists *lists.Index
+	// endGate serializes scans for end dates per user, apart from searches (see lists.Index.Scans).
+	endGate     *lists.Gate
+	credentials credentials
+	feed        feedState
 }
 
 //go:embed migrations/*.sql
@@ -51,9 +52,8 @@ func openStore(ctx context.Context, database string, unsynced bool) (*Store, err
 func newStore(db *engine.DB) *Store {
 	return &Store{
 		db:          db,
-		segments:    newSegmentCache(),
-		searchGate:  newScanGate(),
-		endGate:     newScanGate(),
+		lists:       lists.New(db),
+		endGate:     lists.NewGate(),
 		credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}},
 	}
 }
@@ -124,6 +124,17 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	return s.awaitHolders(ctx, ended)
+}
+
+// MaintainSegments indexes lists that became long and updates the index of the others (lists.Index.Maintain).
+func (s *Store) MaintainSegments(ctx context.Context) error { return s.lists.Maintain(ctx) }
+
+// SegmentLists sets how long a list must be to be indexed, the number of records in a segment, and how many changes are
+// left unmerged. It is for tests, whose lists are short, and must be called before first use.
+func (s *Store) SegmentLists(long int64, size, merge int) {
+	limits := &s.lists.Limits
+	limits.Long, limits.Segment, limits.Build = long, size, size
+	limits.Merge, limits.PerSegment = merge, 0
 }
 
 // IsDuplicate reports whether err is a unique constraint violation.

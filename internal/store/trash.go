@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -276,7 +277,7 @@ func (t *Tx) moveTrash(from, to warranty.ID) error {
 // OpenClaimOn returns the number of an open claim on a locked warranty, or "".
 func (t *Tx) OpenClaimOn(id warranty.ID) (number warranty.Reference, err error) {
 	err = t.tx.Query(t.ctx, `SELECT c.claim_number FROM claims c WHERE c.warranty_id = $1
-		AND c.status IN (`+openStatuses+`) ORDER BY c.id DESC LIMIT 1`,
+		AND c.status IN (`+lists.OpenStatuses+`) ORDER BY c.id DESC LIMIT 1`,
 		func(r *engine.Row) error { number = warranty.Reference(r.Text()); return nil }, id)
 	return number, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -102,7 +103,7 @@ func (t *Tx) RenameDocument(d warranty.Document) error {
 
 // documentChanged notes a change of a document for lists and indexes.
 func (t *Tx) documentChanged(d warranty.Document) error {
-	return t.noteChild(d.ID, d.WarrantyID)
+	return lists.NoteChild(t.ctx, t.tx, d.ID, d.WarrantyID)
 }
 
 func sumOf(d warranty.Document) ([]byte, error) { return hex.DecodeString(d.SHA256) }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -41,7 +42,7 @@ func (s *Store) WaitingClaims(ctx context.Context, user warranty.ID, limit int) 
 				WHERE a.user_id = $1 AND `+waiting+` ORDER BY a.status, a.roles LIMIT $3) w
 			UNION ALL SELECT * FROM (SELECT a.item_id, a.user_id, a.roles FROM access a /*sqlite: INDEXED BY access_spoke */
 				WHERE a.user_id = $1 AND `+waitingSpoke+` ORDER BY a.status, a.roles LIMIT $3) s) a
-		`+joinClaim+` ORDER BY c.updated_at, c.id LIMIT $2`,
+		`+lists.JoinClaim+` ORDER BY c.updated_at, c.id LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readClaim(r)); return nil }, user, limit, mostWaiting)
 	return list, err
 }

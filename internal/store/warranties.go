@@ -7,6 +7,7 @@ import (
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -72,7 +73,8 @@ func readWarrantyRoles(r *engine.Row) warranty.Warranty {
 }
 
 var (
-	fromWarranty   = ` FROM access a ` + joinWarranty + ` WHERE a.user_id = $1 AND a.kind = 1 AND w.deleted_at IS NULL`
+	fromWarranty = ` FROM access a ` + lists.JoinWarranty + `
+		WHERE a.user_id = $1 AND a.kind = 1 AND w.deleted_at IS NULL`
 	readWarrantyOf = `SELECT ` + warrantyColumns + `, a.roles` + fromWarranty
 	byReference    = ` AND w.reference = $2`
 )
@@ -101,53 +103,18 @@ func (s *Store) Warranties(
 		if err := s.verifiedAccounts(ctx, q); err != nil {
 			return nil, 0, err
 		}
-		return search(ctx, s, scannedList(user, in.WarrantyFilter), q, in.Paging, warrantyShape)
+		return lists.Search(ctx, s.lists, searchedList(user, in.WarrantyFilter), q, in.Paging, warrantyShape)
 	}
-	return plainPage(ctx, s, plainList(user, in, today), question, in.Paging, warrantyShape)
+	return lists.Page(ctx, s.lists, plainList(user, in, today), question, in.Paging, warrantyShape)
 }
 
-var warrantyShape = &shape[warranty.Warranty]{
-	columns: warrantyColumns + `, a.roles`,
-	joins:   joinWarranty,
-	read:    readWarrantyRoles,
-	id:      func(w warranty.Warranty) warranty.ID { return w.ID },
-	more: func(q *find.Question) (columns string) {
-		if q.OpenClaim != nil {
-			columns += `, ` + openClaim
-		}
-		if q.Assurance != "" {
-			columns += `, ` + standsColumns
-		}
-		return columns
-	},
-	record: func(q *find.Question, w warranty.Warranty, r *engine.Row) find.Record {
-		record := find.Record{
-			ID:          w.ID,
-			Roles:       w.Roles,
-			Standing:    w.Standing,
-			Start:       w.StartDate,
-			End:         w.EndDate,
-			Category:    derefText(w.Category),
-			Supplier:    derefText(w.Supplier),
-			Seller:      derefText(w.SellerName),
-			SellerEmail: derefText(w.SellerEmail),
-			Name:        w.ProductName,
-			Updated:     w.UpdatedAt.UnixMicro(),
-		}
-		if q.OpenClaim != nil {
-			record.OpenClaim = r.Int() != 0
-		}
-		if q.Assurance != "" {
-			readStands(r, &record)
-		}
-		if w.PurchaseDate != nil {
-			record.Purchased = *w.PurchaseDate
-		}
-		if wantedBy(q).text {
-			searchedOf(&w).in(&record)
-		}
-		return record
-	},
+var warrantyShape = &lists.Shape[warranty.Warranty]{
+	Columns: warrantyColumns + `, a.roles`,
+	Joins:   lists.JoinWarranty,
+	Read:    readWarrantyRoles,
+	ID:      func(w warranty.Warranty) warranty.ID { return w.ID },
+	More:    lists.WarrantyColumns,
+	Record:  lists.WarrantyRecord,
 }
 
 // CountClaims sets the numbers of claims on warranties that the user has access to.
@@ -178,30 +145,41 @@ func (s *Store) CountClaims(ctx context.Context, user warranty.ID, list []warran
 	return err
 }
 
+// searchedList is a list of warranties whose conditions are those of a question, except an external id,
+// which at most one record has.
+func searchedList(user warranty.ID, f warranty.WarrantyFilter) *lists.List {
+	l := lists.Of(user, lists.Warranties)
+	if externalID := f.ExternalID; externalID != "" {
+		l.Narrow(`a.item_id = (SELECT w.id FROM warranties w
+			WHERE w.issuer_id = $1 AND w.external_id = ? AND w.deleted_at IS NULL)`, externalID)
+	}
+	return l
+}
+
 // plainList is a list with filters that access alone can answer.
-func plainList(user warranty.ID, in warranty.ListWarranties, today warranty.Date) *list {
-	l := listOf(user, kindWarranty)
+func plainList(user warranty.ID, in warranty.ListWarranties, today warranty.Date) *lists.List {
+	l := lists.Of(user, lists.Warranties)
 	switch in.Status {
 	case "":
 	case warranty.Active:
-		l.and(`a.status = ? AND a.start_date <= ? AND a.end_date >= ?`, warranty.Active, today, today)
+		l.And(`a.status = ? AND a.start_date <= ? AND a.end_date >= ?`, warranty.Active, today, today)
 	case warranty.Upcoming:
-		l.and(`a.status = ? AND a.start_date > ?`, warranty.Active, today)
+		l.And(`a.status = ? AND a.start_date > ?`, warranty.Active, today)
 	case warranty.Expired:
-		l.and(`a.status = ? AND a.end_date < ?`, warranty.Active, today)
+		l.And(`a.status = ? AND a.end_date < ?`, warranty.Active, today)
 	default:
-		l.and(`a.status = ?`, in.Status)
+		l.And(`a.status = ?`, in.Status)
 	}
 	if in.ExpiringWithinDays != nil {
 		last := min(today+warranty.Date(*in.ExpiringWithinDays), warranty.Lifetime-1)
-		l.and(`a.status = ? AND a.start_date <= ? AND a.end_date >= ? AND a.end_date <= ?`,
+		l.And(`a.status = ? AND a.start_date <= ? AND a.end_date >= ? AND a.end_date <= ?`,
 			warranty.Active, today, today, last)
 	}
 	if in.Category != "" {
-		l.and(`a.category = ?`, warranty.Fold(in.Category))
+		l.And(`a.category = ?`, warranty.Fold(in.Category))
 	}
 	if in.Role != "" {
-		l.and(`a.roles & ? <> 0`, warranty.NewRoles(in.Role))
+		l.And(`a.roles & ? <> 0`, warranty.NewRoles(in.Role))
 	}
 	return l
 }
@@ -227,25 +205,25 @@ func (s *Store) Ending(
 	ctx context.Context, user warranty.ID, today, last warranty.Date, limit int,
 ) (list []warranty.Warranty, err error) {
 	question := &find.Question{Today: today, ExpiringBy: &last, Sort: warranty.ByEndDate}
-	key := listKey{user, kindWarranty}
-	if found, err := s.withIndex(ctx, key, func(q engine.Querier, index *segmentList) error {
+	key := lists.Key{User: user, Kind: lists.Warranties}
+	if found, err := s.lists.With(ctx, key, func(q engine.Querier, index *lists.Snapshot) error {
 		answer, err := index.Ask(question, 0, limit)
 		if err != nil {
 			return err
 		}
-		list, err = rowsByID(ctx, q, key, answer.IDs, warrantyShape)
+		list, err = lists.Rows(ctx, q, key, answer.IDs, warrantyShape)
 		return err
 	}); found || err != nil {
 		return list, err
 	}
-	release, err := s.endGate.acquire(ctx, user)
+	release, err := s.endGate.Acquire(ctx, user)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	err = s.db.Query(ctx, `SELECT `+warrantyColumns+`, a.roles
 		FROM (SELECT a.item_id, a.roles /*sqlite: , a.item_row */`+ending+`
-		ORDER BY a.end_date, a.item_id DESC LIMIT $4) a `+joinWarranty+` ORDER BY w.end_date, w.id DESC`,
+		ORDER BY a.end_date, a.item_id DESC LIMIT $4) a `+lists.JoinWarranty+` ORDER BY w.end_date, w.id DESC`,
 		func(r *engine.Row) error { list = append(list, readWarrantyRoles(r)); return nil }, user, today, last, limit)
 	return list, err
 }
@@ -255,14 +233,14 @@ func (s *Store) Ending(
 func (s *Store) EndDates(
 	ctx context.Context, user warranty.ID, today, last warranty.Date,
 ) (days map[warranty.Date]int64, err error) {
-	key := listKey{user, kindWarranty}
-	if found, err := s.withIndex(ctx, key, func(_ engine.Querier, index *segmentList) (err error) {
+	key := lists.Key{User: user, Kind: lists.Warranties}
+	if found, err := s.lists.With(ctx, key, func(_ engine.Querier, index *lists.Snapshot) (err error) {
 		days, err = index.CountEnds(&find.Question{Today: today, ExpiringBy: &last})
 		return err
 	}); found || err != nil {
 		return days, err
 	}
-	release, err := s.endGate.acquire(ctx, user)
+	release, err := s.endGate.Acquire(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +290,7 @@ func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	if err := t.exactlyOne(sql+` WHERE id = $1 AND version = $2 AND deleted_at IS NULL`, args...); err != nil {
 		return err
 	}
-	if err := t.noteWarranty(w.ID); err != nil {
+	if err := lists.NoteWarranty(t.ctx, t.tx, w.ID); err != nil {
 		return err
 	}
 	return t.syncAccess(w)

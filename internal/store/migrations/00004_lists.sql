@@ -45,7 +45,7 @@ INSERT INTO feed_marks (one, floor, settled) SELECT 1, t.now, t.now FROM (SELECT
   /*pg: (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now */
   /*sqlite: CAST(unixepoch('subsec') * 1000000 AS INTEGER) AS now */) t;
 
--- Long lists that are indexed in segments (see segments.go). list identifies one index and is never used again.
+-- Long lists that are indexed in segments (see package lists). list identifies one index and is never used again.
 -- built_to is NULL until every transaction that may not have seen the row has ended, and then the last record that a
 -- segment was built for. An index answers once ready_at is set.
 CREATE TABLE index_lists (

@@ -1,7 +1,6 @@
-package store
+package lists
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,21 @@ import (
 )
 
 // This file reads records as package find sees them.
+
+// JoinWarranty, JoinClaim and JoinDocument join the record of an access row a, and its warranty w. On SQLite,
+// warranties are joined by rowid as well: a wrong rowid would find nothing, and never another user's record.
+const (
+	JoinWarranty = `JOIN warranties w ON w.id = a.item_id /*sqlite: AND w.row = a.item_row */`
+	JoinClaim    = `JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id`
+	JoinDocument = `JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id`
+)
+
+// EarlierClaim selects the claims from before the user owned the warranty. Owners do not read their texts, and
+// ClaimDescription is empty.
+const (
+	EarlierClaim     = `a.roles & 1 <> 0 AND c.owner_id <> a.user_id`
+	ClaimDescription = `CASE WHEN ` + EarlierClaim + ` THEN '' ELSE c.description END`
+)
 
 // source is how the records of one kind are read for package find.
 type source struct {
@@ -24,26 +38,26 @@ type source struct {
 	readText func(*engine.Row) searched
 }
 
-var sources = map[kind]*source{
-	kindWarranty: {
+var sources = map[Kind]*source{
+	Warranties: {
 		columns:  recordColumns,
 		text:     searchedColumns,
 		stands:   standsColumns,
-		joins:    joinWarranty,
+		joins:    JoinWarranty,
 		read:     readRecord,
 		readText: readSearched,
 	},
-	kindClaim: {
+	Claims: {
 		columns:  `a.item_id, a.roles, a.status`,
-		text:     claimDescription + `, c.claim_number, ` + searchedColumns,
-		joins:    joinClaim,
+		text:     ClaimDescription + `, c.claim_number, ` + searchedColumns,
+		joins:    JoinClaim,
 		read:     readClaimRecord,
 		readText: readChildSearched,
 	},
-	kindDocument: {
+	Documents: {
 		columns:  `a.item_id, a.roles`,
-		text:     `d.search, '', ` + searchedColumns,
-		joins:    joinDocument,
+		text:     documentText,
+		joins:    JoinDocument,
 		read:     func(r *engine.Row) find.Record { return find.Record{ID: r.ID(), Roles: warranty.RolesOf(r.Int())} },
 		readText: readChildSearched,
 	},
@@ -71,15 +85,15 @@ func (s *source) selected(w wanted) string {
 }
 
 // shape returns how whole records are read by their ids.
-func (s *source) shape() *shape[*find.Record] {
-	return &shape[*find.Record]{
-		columns: s.selected(wholeRecord),
-		joins:   s.joins,
-		read: func(r *engine.Row) *find.Record {
+func (s *source) shape() *Shape[*find.Record] {
+	return &Shape[*find.Record]{
+		Columns: s.selected(wholeRecord),
+		Joins:   s.joins,
+		Read: func(r *engine.Row) *find.Record {
 			record := s.record(r, wholeRecord)
 			return &record
 		},
-		id: func(r *find.Record) warranty.ID { return r.ID },
+		ID: func(r *find.Record) warranty.ID { return r.ID },
 	}
 }
 
@@ -96,7 +110,7 @@ func (s *source) record(r *engine.Row, w wanted) find.Record {
 }
 
 func readClaimRecord(r *engine.Row) find.Record {
-	return claimRecord(r.ID(), warranty.RolesOf(r.Int()), enum[warranty.ClaimStatus](r))
+	return claimRecord(r.ID(), warranty.RolesOf(r.Int()), warranty.EnumOf[warranty.ClaimStatus](r.Int()))
 }
 
 func claimRecord(id warranty.ID, roles warranty.Roles, status warranty.ClaimStatus) find.Record {
@@ -178,18 +192,82 @@ func searchedOf(w *warranty.Warranty) (s searched) {
 	return s
 }
 
-// openStatuses are the numbers of warranty.OpenClaimStatuses.
-var openStatuses = func() string {
+// OpenStatuses are the numbers of warranty.OpenClaimStatuses, for a condition in SQL.
+var OpenStatuses = func() string {
 	numbers := make([]string, 0, len(warranty.OpenClaimStatuses))
 	for _, status := range warranty.OpenClaimStatuses {
-		numbers = append(numbers, strconv.FormatInt(enumNumber(status), 10))
+		numbers = append(numbers, strconv.FormatInt(warranty.EnumNumber(status), 10))
 	}
 	return strings.Join(numbers, ", ")
 }()
 
+// WarrantyColumns returns the columns that WarrantyRecord reads in addition to the warranty.
+func WarrantyColumns(q *find.Question) (columns string) {
+	if q.OpenClaim != nil {
+		columns += `, ` + openClaim
+	}
+	if q.Assurance != "" {
+		columns += `, ` + standsColumns
+	}
+	return columns
+}
+
+// WarrantyRecord returns what a question looks at of a warranty with the user's roles.
+func WarrantyRecord(q *find.Question, w warranty.Warranty, r *engine.Row) find.Record {
+	record := find.Record{
+		ID:          w.ID,
+		Roles:       w.Roles,
+		Standing:    w.Standing,
+		Start:       w.StartDate,
+		End:         w.EndDate,
+		Category:    derefText(w.Category),
+		Supplier:    derefText(w.Supplier),
+		Seller:      derefText(w.SellerName),
+		SellerEmail: derefText(w.SellerEmail),
+		Name:        w.ProductName,
+		Updated:     w.UpdatedAt.UnixMicro(),
+	}
+	if q.OpenClaim != nil {
+		record.OpenClaim = r.Int() != 0
+	}
+	if q.Assurance != "" {
+		readStands(r, &record)
+	}
+	if w.PurchaseDate != nil {
+		record.Purchased = *w.PurchaseDate
+	}
+	if wantedBy(q).text {
+		searchedOf(&w).in(&record)
+	}
+	return record
+}
+
+// ClaimColumns returns the columns that ClaimRecord reads in addition to the claim.
+func ClaimColumns(*find.Question) string { return `, ` + searchedColumns }
+
+// ClaimRecord returns what a question looks at of a claim.
+func ClaimRecord(_ *find.Question, c warranty.Claim, r *engine.Row) find.Record {
+	record := claimRecord(c.ID, warranty.Roles{}, c.Status)
+	readSearched(r).with(c.Description, string(c.ClaimNumber)).in(&record)
+	return record
+}
+
+// documentText are the texts of a document that are searched.
+const documentText = `d.search, '', ` + searchedColumns
+
+// DocumentColumns returns the columns that DocumentRecord reads in addition to the document.
+func DocumentColumns(*find.Question) string { return `, ` + documentText }
+
+// DocumentRecord returns what a question looks at of a document.
+func DocumentRecord(_ *find.Question, d warranty.Document, r *engine.Row) find.Record {
+	record := find.Record{ID: d.ID}
+	readChildSearched(r).in(&record)
+	return record
+}
+
 // openClaim tells whether a warranty has an open claim.
 var openClaim = `CASE WHEN EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = a.item_id
-	AND c.status IN (` + openStatuses + `)) THEN 1 ELSE 0 END`
+	AND c.status IN (` + OpenStatuses + `)) THEN 1 ELSE 0 END`
 
 // recordColumns are what a question looks at besides searchedColumns.
 var recordColumns = `a.item_id, a.status, a.start_date, a.end_date, w.category, w.supplier, w.seller_name,
@@ -198,17 +276,17 @@ var recordColumns = `a.item_id, a.status, a.start_date, a.end_date, w.category, 
 func readRecord(r *engine.Row) find.Record {
 	record := find.Record{
 		ID:          r.ID(),
-		Standing:    enum[warranty.Status](r),
+		Standing:    warranty.EnumOf[warranty.Status](r.Int()),
 		Start:       r.Date(),
 		End:         r.Date(),
-		Category:    derefText(r.OptionalText()),
-		Supplier:    derefText(r.OptionalText()),
-		Seller:      derefText(r.OptionalText()),
-		SellerEmail: derefText(r.OptionalText()),
+		Category:    r.Text(),
+		Supplier:    r.Text(),
+		Seller:      r.Text(),
+		SellerEmail: r.Text(),
 		Name:        r.Text(),
 		Updated:     r.Int(),
 		Roles:       warranty.RolesOf(r.Int()),
-		Brand:       derefText(r.OptionalText()),
+		Brand:       r.Text(),
 	}
 	if bought := r.OptionalDate(); bought != nil {
 		record.Purchased = *bought
@@ -220,7 +298,8 @@ func readRecord(r *engine.Row) find.Record {
 // standsColumns are the accounts that stand behind a warranty, if they are verified: its issuer until a time,
 // and its confirmed seller. An issuer that owns the record does so only until its offer ends.
 const standsColumns = `w.issuer_id, CASE WHEN NOT EXISTS (SELECT 1 FROM access own
-		WHERE own.user_id = w.issuer_id AND own.kind = 1 AND own.item_id = w.id AND own.roles & 1 <> 0) THEN 9223372036854775807
+		WHERE own.user_id = w.issuer_id AND own.kind = 1 AND own.item_id = w.id AND own.roles & 1 <> 0)
+		THEN 9223372036854775807
 	WHEN w.offered_at IS NOT NULL AND w.taken_at IS NULL THEN COALESCE(w.offer_expires_at, 0) ELSE 0 END, w.seller_id`
 
 func readStands(r *engine.Row, record *find.Record) {
@@ -230,19 +309,7 @@ func readStands(r *engine.Row, record *find.Record) {
 	}
 }
 
-// verifiedAccounts completes a question that needs them with the accounts that give an assurance and the time.
-func (s *Store) verifiedAccounts(ctx context.Context, question *find.Question) error {
-	if question.Assurance == "" {
-		return nil
-	}
-	question.Verified, question.Now = map[warranty.ID]bool{}, s.Now().UnixMicro()
-	return s.db.Query(ctx, `SELECT o.id FROM users o JOIN domains d ON d.account_id = o.id
-		WHERE d.verified_at IS NOT NULL AND o.kind = 2 AND o.disabled_at IS NULL`, func(r *engine.Row) error {
-		question.Verified[r.ID()] = true
-		return nil
-	})
-}
-
+// derefText returns a text, or "" for nil.
 func derefText(text *string) string {
 	if text == nil {
 		return ""

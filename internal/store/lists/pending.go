@@ -1,4 +1,4 @@
-package store
+package lists
 
 import (
 	"context"
@@ -16,11 +16,6 @@ import (
 // their record, and any other change increases n. So while the version of its segment is the same, a row
 // with the same n stands for the same state of the record, and while all versions and the sum of all n
 // are the same, nothing changed.
-
-// changeNumber is what a change adds to n. It is random, so that not even a database that was restored
-// from a backup repeats a sum.
-const changeNumber = `/*pg: 1 + CAST(floor(random() * 2147483647) AS BIGINT) */
-	/*sqlite: 1 + (random() & 2147483647) */`
 
 // pendingSet is the pending records of an index in one snapshot. It is immutable once published.
 type pendingSet struct {
@@ -43,22 +38,22 @@ const maxCached = 1 << 15
 
 // readPending reads the records that changed since the segments were made. sum is that of their
 // numbers.
-func (s *Store) readPending(
-	ctx context.Context, q engine.Querier, l *segmentList, key listKey, sum int64,
+func (x *Index) readPending(
+	ctx context.Context, q engine.Querier, s *Snapshot, key Key, sum int64,
 ) error {
 	known := &pendingSet{}
-	if len(l.versions) > 0 { // otherwise no version tells that rows were removed
-		known = s.segments.pendingOf(l.list)
+	if len(s.versions) > 0 { // otherwise no version tells that rows were removed
+		known = x.pendingOf(s.list)
 	}
-	if slices.Equal(known.versions, l.versions) && known.sum == sum {
-		l.usePending(known)
+	if slices.Equal(known.versions, s.versions) && known.sum == sum {
+		s.usePending(known)
 		return nil
 	}
-	next := &pendingSet{versions: l.versions, sum: sum, rows: map[warranty.ID]pendingRow{}}
+	next := &pendingSet{versions: s.versions, sum: sum, rows: map[warranty.ID]pendingRow{}}
 	var changed []warranty.ID
-	if err := q.Query(ctx, `SELECT item_id, n FROM index_pending WHERE list = $1 ORDER BY item_id`, func(r *engine.Row) error {
+	read := func(r *engine.Row) error {
 		id := r.ID()
-		row := pendingRow{r.Int(), l.versionOf(id), len(next.changes)}
+		row := pendingRow{r.Int(), s.versionOf(id), len(next.changes)}
 		change := find.Change{ID: id}
 		if before, ok := known.rows[id]; ok && before.n == row.n && before.version == row.version {
 			change = known.changes[before.at]
@@ -67,38 +62,40 @@ func (s *Store) readPending(
 		}
 		next.rows[id], next.changes = row, append(next.changes, change)
 		return nil
-	}, l.list); err != nil {
+	}
+	if err := q.Query(ctx, `SELECT item_id, n FROM index_pending WHERE list = $1 ORDER BY item_id`,
+		read, s.list); err != nil {
 		return err
 	}
-	records, err := rowsByID(ctx, q, key, changed, sources[key.kind].shape())
+	records, err := Rows(ctx, q, key, changed, sources[key.Kind].shape())
 	if err != nil {
 		return err
 	}
 	for _, record := range records {
 		next.changes[next.rows[record.ID].at].Record = record
 	}
-	l.usePending(next)
-	s.segments.setPending(l.list, next)
+	s.usePending(next)
+	x.setPending(s.list, next)
 	return nil
 }
 
-func (l *segmentList) usePending(set *pendingSet) {
-	l.pendingSet, l.Pending, l.Places = set, set.changes, &set.places
+func (s *Snapshot) usePending(set *pendingSet) {
+	s.pendingSet, s.Pending, s.Places = set, set.changes, &set.places
 }
 
 // versionOf returns the version of the segment that contains an id, or would.
-func (l *segmentList) versionOf(id warranty.ID) int64 {
-	if len(l.versions) == 0 {
+func (s *Snapshot) versionOf(id warranty.ID) int64 {
+	if len(s.versions) == 0 {
 		return 0
 	}
-	return l.versions[l.SegmentOf(id)]
+	return s.versions[s.SegmentOf(id)]
 }
 
 // pendingOf returns the cached pending records of an index, or an empty set.
-func (c *segmentCache) pendingOf(list int64) *pendingSet {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if set := c.pending[list]; set != nil {
+func (x *Index) pendingOf(list int64) *pendingSet {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if set := x.pending[list]; set != nil {
 		return set
 	}
 	return &pendingSet{}
@@ -106,20 +103,20 @@ func (c *segmentCache) pendingOf(list int64) *pendingSet {
 
 // setPending caches the pending records of an index and evicts others, in no order, while there are too
 // many.
-func (c *segmentCache) setPending(list int64, set *pendingSet) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pending[list] = set
+func (x *Index) setPending(list int64, set *pendingSet) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.pending[list] = set
 	total := 0
-	for _, other := range c.pending {
+	for _, other := range x.pending {
 		total += 1 + len(other.changes)
 	}
-	for other, evicted := range c.pending {
+	for other, evicted := range x.pending {
 		if total <= maxCached {
 			return
 		}
 		if other != list || len(set.changes) >= maxCached {
-			delete(c.pending, other)
+			delete(x.pending, other)
 			total -= 1 + len(evicted.changes)
 		}
 	}
