@@ -17,7 +17,7 @@ const addRoles = ` ON CONFLICT (user_id, kind, item_id) DO UPDATE SET roles = ac
 	changed_at = CASE WHEN access.roles | excluded.roles = access.roles THEN access.changed_at ELSE excluded.changed_at END`
 
 // stamped is changed_at of a new row: a stamp for warranties.
-const stamped = `CASE WHEN kind = 1 THEN ` + changeStamp + ` ELSE 0 END`
+const stamped = `CASE WHEN kind = ` + kindWarranty + ` THEN ` + changeStamp + ` ELSE 0 END`
 
 // grantNew gives a user roles on a warranty that was just inserted. Only the list of this user has
 // to be noted and marked as changed.
@@ -35,7 +35,7 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 // they and other businesses uploaded, and what is attached to a claim.
 const (
 	sharedDocument = `(d.claim_id IS NOT NULL OR d.business = 1)`
-	seesDocument   = `(CASE WHEN a.roles & 1 <> 0 THEN d.owner_id IS NULL OR d.owner_id = a.user_id
+	seesDocument   = `(CASE WHEN a.roles & ` + roleOwner + ` <> 0 THEN d.owner_id IS NULL OR d.owner_id = a.user_id
 		ELSE ` + sharedDocument + ` END OR d.uploader_id = a.user_id)`
 )
 
@@ -54,14 +54,14 @@ func (t *Tx) grant(user, id warranty.ID, roles warranty.Roles) error {
 func (t *Tx) grantAll(user, id warranty.ID, roles warranty.Roles) error {
 	const into = `INSERT INTO access (` + accessColumns + `, changed_at) `
 	for _, rows := range []string{
-		`SELECT $1, 1, w.id, w.id, CAST($3 AS SMALLINT), w.standing, w.start_date, w.end_date,
+		`SELECT $1, ` + kindWarranty + `, w.id, w.id, CAST($3 AS SMALLINT), w.standing, w.start_date, w.end_date,
 				w.folded_category /*sqlite: , w.row */, ` + changeStamp + `
 			FROM warranties w WHERE w.id = $2`,
-		`SELECT $1, 2, c.id, w.id, CAST($3 AS SMALLINT), c.status, c.spoke, 0, '' /*sqlite: , 0 */, 0
+		`SELECT $1, ` + kindClaim + `, c.id, w.id, CAST($3 AS SMALLINT), c.status, c.spoke, 0, '' /*sqlite: , 0 */, 0
 			FROM claims c JOIN warranties w ON w.id = c.warranty_id WHERE w.id = $2`,
-		`SELECT $1, 3, d.id, w.id, CAST($3 AS SMALLINT), 0, 0, 0, '' /*sqlite: , 0 */, 0
+		`SELECT $1, ` + kindDocument + `, d.id, w.id, CAST($3 AS SMALLINT), 0, 0, 0, '' /*sqlite: , 0 */, 0
 			FROM documents d JOIN warranties w ON w.id = d.warranty_id
-			WHERE w.id = $2 AND (CASE WHEN CAST($3 AS SMALLINT) & 1 <> 0
+			WHERE w.id = $2 AND (CASE WHEN CAST($3 AS SMALLINT) & ` + roleOwner + ` <> 0
 				THEN d.owner_id IS NULL OR d.owner_id = $1 ELSE ` + sharedDocument + ` END OR d.uploader_id = $1)`,
 	} {
 		if err := t.later(into+rows+` AND w.deleted_at IS NULL`+addRoles, user, id, roles); err != nil {
@@ -74,14 +74,15 @@ func (t *Tx) grantAll(user, id warranty.ID, roles warranty.Roles) error {
 // syncRoles copies the roles on warranties to documents of the same user.
 func (t *Tx) syncRoles(which string, args ...any) error {
 	return t.later(`UPDATE access SET roles = (SELECT p.roles FROM access p
-			WHERE p.user_id = access.user_id AND p.kind = 1 AND p.item_id = access.parent_id)
-		WHERE `+which+` AND kind = 3 AND roles <> (SELECT p.roles FROM access p
-			WHERE p.user_id = access.user_id AND p.kind = 1 AND p.item_id = access.parent_id)`, args...)
+			WHERE p.user_id = access.user_id AND p.kind = `+kindWarranty+` AND p.item_id = access.parent_id)
+		WHERE `+which+` AND kind = `+kindDocument+` AND roles <> (SELECT p.roles FROM access p
+			WHERE p.user_id = access.user_id AND p.kind = `+kindWarranty+` AND p.item_id = access.parent_id)`, args...)
 }
 
 // hideDocuments removes the access of businesses to documents of a locked warranty that they do not see.
 func (t *Tx) hideDocuments(id warranty.ID) error {
-	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = 3 AND roles & 1 = 0 AND item_id IN (
+	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = `+kindDocument+` AND roles & `+roleOwner+` = 0
+		AND item_id IN (
 		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND d.claim_id IS NULL AND d.business = 0
 			AND d.uploader_id <> access.user_id)`, id)
 }
@@ -90,8 +91,9 @@ func (t *Tx) hideDocuments(id warranty.ID) error {
 func (t *Tx) showDocuments(id warranty.ID) error {
 	return t.later(`INSERT INTO access
 			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
-		SELECT a.user_id, 3, d.id, $1, a.roles, 0, 0, 0, '' FROM access a JOIN documents d ON d.warranty_id = $1
-		WHERE a.parent_id = $1 AND a.kind = 1 AND `+seesDocument+`
+		SELECT a.user_id, `+kindDocument+`, d.id, $1, a.roles, 0, 0, 0, ''
+		FROM access a JOIN documents d ON d.warranty_id = $1
+		WHERE a.parent_id = $1 AND a.kind = `+kindWarranty+` AND `+seesDocument+`
 		ON CONFLICT (user_id, kind, item_id) DO NOTHING`, id)
 }
 
@@ -104,7 +106,7 @@ func (t *Tx) grantChild(k lists.Kind, item, parent warranty.ID, status int) erro
 	}
 	if err := t.later(`INSERT INTO access
 			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
-		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM `+from+` a.parent_id = $3 AND a.kind = 1`,
+		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM `+from+` a.parent_id = $3 AND a.kind = `+kindWarranty,
 		k, item, parent, status); err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (t *Tx) removeRoles(id, user warranty.ID, roles warranty.Roles) error {
 		return err
 	}
 	if err := t.later(`UPDATE access SET roles = roles - (roles & $3),
-			changed_at = CASE WHEN kind = 1 AND roles & $3 <> 0 THEN `+changeStamp+` ELSE changed_at END
+			changed_at = CASE WHEN kind = `+kindWarranty+` AND roles & $3 <> 0 THEN `+changeStamp+` ELSE changed_at END
 		WHERE parent_id = $1 AND user_id = $2`, id, user, roles); err != nil {
 		return err
 	}
@@ -139,7 +141,7 @@ func (t *Tx) removeRoles(id, user warranty.ID, roles warranty.Roles) error {
 func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	n := 0
 	err := t.tx.Query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id
-		WHERE a.user_id = $1 AND a.kind = 1 ORDER BY w.id /*pg: FOR UPDATE OF w */`,
+		WHERE a.user_id = $1 AND a.kind = `+kindWarranty+` ORDER BY w.id /*pg: FOR UPDATE OF w */`,
 		func(*engine.Row) error { n++; return nil }, from)
 	if err != nil {
 		return 0, err
@@ -165,7 +167,8 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 func (t *Tx) deleteAccess(which string, args ...any) error {
 	if err := t.later(`/*pg: WITH lost AS (DELETE FROM access WHERE `+which+` RETURNING user_id, kind, item_id) */
 		INSERT INTO gone (user_id, at, item_id) SELECT user_id, `+changeStamp+`, item_id
-		FROM /*pg: lost *//*sqlite: access */ WHERE kind = 1 /*sqlite: AND `+which+` */ ON CONFLICT DO NOTHING`,
+		FROM /*pg: lost *//*sqlite: access */ WHERE kind = `+kindWarranty+` /*sqlite: AND `+which+` */
+		ON CONFLICT DO NOTHING`,
 		args...); err != nil {
 		return err
 	}

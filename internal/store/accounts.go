@@ -103,7 +103,7 @@ func (t *Tx) UpdateAccount(a warranty.Account) error {
 // AccountByEmail returns the person's account with a normalized email address.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var a Account
-	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1 AND u.kind = 1`,
+	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1 AND u.kind = `+kindPerson,
 		func(r *engine.Row) { readAccount(r, &a) }, email)
 	return a, err
 }
@@ -125,7 +125,7 @@ func (t *Tx) Locale(id warranty.ID) (l warranty.Locale, err error) {
 
 // LocaleAt returns the language and the time zone that the person with an email address chose, if there is one.
 func (s *Store) LocaleAt(ctx context.Context, email string) (l warranty.Locale, err error) {
-	err = s.db.Query(ctx, `SELECT language, zone FROM users WHERE email = $1 AND kind = 1`,
+	err = s.db.Query(ctx, `SELECT language, zone FROM users WHERE email = $1 AND kind = `+kindPerson,
 		func(r *engine.Row) error { l = warranty.Locale{Language: r.Text(), Zone: r.Text()}; return nil }, email)
 	return l, err
 }

@@ -118,7 +118,8 @@ func (s *Store) summaries(ctx context.Context, ids []warranty.ID) ([]UserSummary
 	}
 	byID := map[warranty.ID]UserSummary{}
 	err = s.db.Query(ctx, `SELECT `+summaryColumns+`, (SELECT count(*) FROM
-			(SELECT 1 FROM access a WHERE a.user_id = u.id AND a.kind = 1 LIMIT $2) n), `+summaryStorage+`
+			(SELECT 1 FROM access a WHERE a.user_id = u.id
+				AND a.kind = `+kindWarranty+` LIMIT $2) n), `+summaryStorage+`
 		FROM users u WHERE u.deleted_at IS NULL AND u.id IN (
 			/*pg: SELECT value::uuid FROM json_array_elements_text($1) */
 			/*sqlite: SELECT unhex(value, '-') FROM json_each($1) */)`,
@@ -139,7 +140,7 @@ func (s *Store) summaries(ctx context.Context, ids []warranty.ID) ([]UserSummary
 // UserSummary returns one account, with all its records counted.
 func (s *Store) UserSummary(ctx context.Context, id warranty.ID) (u UserSummary, err error) {
 	err = queryRow(ctx, s.db, `SELECT `+summaryColumns+`,
-			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = 1), `+summaryStorage+`
+			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = `+kindWarranty+`), `+summaryStorage+`
 		FROM users u WHERE u.id = $1 AND u.deleted_at IS NULL`,
 		func(r *engine.Row) { u = readSummary(r) }, id)
 	return u, err

@@ -166,7 +166,8 @@ func (l *Loader) Snapshot(ctx context.Context, fn func(*Snapshot) error) error {
 // because they were deleted during the backup.
 func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []string) error {
 	deletes := []string{
-		`DELETE FROM access WHERE kind = 3 AND item_id IN (SELECT id FROM documents WHERE storage_key = $1)`,
+		`DELETE FROM access WHERE kind = ` + kindDocument + ` AND item_id IN (SELECT id FROM documents
+				WHERE storage_key = $1)`,
 		`DELETE FROM documents WHERE storage_key = $1`,
 		`DELETE FROM drafts WHERE storage_key = $1`,
 		`DELETE FROM document_versions WHERE storage_key = $1`,
@@ -180,7 +181,7 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 	}
 	if len(deleted) > 0 {
 		// Their index is made again.
-		if err := l.engine.Exec(ctx, `DELETE FROM index_lists WHERE kind = 3`); err != nil {
+		if err := l.engine.Exec(ctx, `DELETE FROM index_lists WHERE kind = `+kindDocument); err != nil {
 			return err
 		}
 	}

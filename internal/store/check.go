@@ -33,42 +33,45 @@ var rules = []struct{ what, sql string }{
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = a.user_id)`},
 	{"access to warranties that differ from their record", `SELECT a.item_id FROM access a
 		LEFT JOIN warranties w ON w.id = a.item_id
-		WHERE a.kind = 1 AND (w.id IS NULL OR w.deleted_at IS NOT NULL OR a.parent_id <> a.item_id
+		WHERE a.kind = ` + kindWarranty + ` AND (w.id IS NULL OR w.deleted_at IS NOT NULL OR a.parent_id <> a.item_id
 			OR a.status <> w.standing OR a.start_date <> w.start_date OR a.end_date <> w.end_date
 			OR a.category <> w.folded_category /*sqlite: OR a.item_row <> w.row */)`},
 	{"access to claims that differ from their record", `SELECT a.item_id FROM access a
 		LEFT JOIN claims c ON c.id = a.item_id
-		WHERE a.kind = 2 AND (c.id IS NULL OR c.warranty_id <> a.parent_id OR c.status <> a.status
+		WHERE a.kind = ` + kindClaim + ` AND (c.id IS NULL OR c.warranty_id <> a.parent_id OR c.status <> a.status
 			OR a.start_date NOT IN (0, c.spoke))`},
 	{"messages without a claim", `SELECT m.id FROM claim_messages m
 		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = m.claim_id)`},
 	{"documents of messages without the message", `SELECT d.id FROM documents d WHERE d.message_id IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM claim_messages m WHERE m.id = d.message_id AND m.claim_id = d.claim_id)`},
 	{"documents of an earlier owner that a later owner can see", `SELECT d.id FROM documents d
-		JOIN access a ON a.kind = 3 AND a.item_id = d.id
-		WHERE d.owner_id IS NOT NULL AND a.roles & 1 = 1 AND NOT ` + seesDocument},
+		JOIN access a ON a.kind = ` + kindDocument + ` AND a.item_id = d.id
+		WHERE d.owner_id IS NOT NULL AND a.roles & ` + roleOwner + ` = ` + roleOwner + ` AND NOT ` + seesDocument},
 	{"access to documents that differ from their record", `SELECT a.item_id FROM access a
 		LEFT JOIN documents d ON d.id = a.item_id
-		WHERE a.kind = 3 AND (d.id IS NULL OR d.warranty_id <> a.parent_id)`},
+		WHERE a.kind = ` + kindDocument + ` AND (d.id IS NULL OR d.warranty_id <> a.parent_id)`},
 	{"access to claims or documents with other roles than on their warranty", `SELECT a.item_id FROM access a
-		LEFT JOIN access p ON p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id
-		WHERE a.kind > 1 AND (p.user_id IS NULL OR p.roles <> a.roles)`},
+		LEFT JOIN access p ON p.user_id = a.user_id AND p.kind = ` + kindWarranty + ` AND p.item_id = a.parent_id
+		WHERE a.kind > ` + kindWarranty + ` AND (p.user_id IS NULL OR p.roles <> a.roles)`},
 	{"claims that someone with access to the warranty cannot see", `SELECT c.id FROM claims c
-		JOIN access p ON p.parent_id = c.warranty_id AND p.kind = 1
-		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id WHERE a.user_id IS NULL`},
+		JOIN access p ON p.parent_id = c.warranty_id AND p.kind = ` + kindWarranty + `
+		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = ` + kindClaim + ` AND a.item_id = c.id
+		WHERE a.user_id IS NULL`},
 	{"documents that someone who may see them cannot see", `SELECT d.id FROM documents d
-		JOIN access p ON p.parent_id = d.warranty_id AND p.kind = 1
-			AND (CASE WHEN p.roles & 1 <> 0 THEN d.owner_id IS NULL OR d.owner_id = p.user_id
+		JOIN access p ON p.parent_id = d.warranty_id AND p.kind = ` + kindWarranty + `
+			AND (CASE WHEN p.roles & ` + roleOwner + ` <> 0 THEN d.owner_id IS NULL OR d.owner_id = p.user_id
 				ELSE ` + sharedDocument + ` END OR d.uploader_id = p.user_id)
-		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id WHERE a.user_id IS NULL`},
+		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = ` + kindDocument + ` AND a.item_id = d.id
+		WHERE a.user_id IS NULL`},
 	{"documents of owners that a business can see", `SELECT d.id FROM documents d
-		JOIN access a ON a.kind = 3 AND a.item_id = d.id
+		JOIN access a ON a.kind = ` + kindDocument + ` AND a.item_id = d.id
 		WHERE d.business = 0 AND NOT ` + seesDocument},
 	{"warranties that nobody can see", `SELECT w.id FROM warranties w WHERE w.deleted_at IS NULL
-		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id AND a.kind = 1)
+		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id AND a.kind = ` + kindWarranty + `)
 		AND NOT EXISTS (SELECT 1 FROM trash x WHERE x.warranty_id = w.id)`},
 	{"warranties with several owners", `SELECT a.parent_id FROM access a
-		WHERE a.kind = 1 AND a.roles & 1 <> 0 GROUP BY a.parent_id HAVING count(*) > 1`},
+		WHERE a.kind = ` + kindWarranty + ` AND a.roles & ` + roleOwner + ` <> 0
+		GROUP BY a.parent_id HAVING count(*) > 1`},
 	{"claims without a warranty", `SELECT c.id FROM claims c
 		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = c.warranty_id)`},
 	{"documents of missing or deleted warranties that are not in the trash", `SELECT d.id FROM documents d
@@ -78,7 +81,7 @@ var rules = []struct{ what, sql string }{
 		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = x.warranty_id)
 			OR NOT EXISTS (SELECT 1 FROM users u WHERE u.id = x.account_id)`},
 	{"warranties in the trash of an account that has access to them", `SELECT x.warranty_id FROM trash x
-		JOIN access a ON a.user_id = x.account_id AND a.kind = 1 AND a.item_id = x.warranty_id`},
+		JOIN access a ON a.user_id = x.account_id AND a.kind = ` + kindWarranty + ` AND a.item_id = x.warranty_id`},
 	{"warranties of unknown issuers", `SELECT w.id FROM warranties w
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.issuer_id)`},
 	{"tokens of unknown accounts", `SELECT t.id FROM tokens t
@@ -90,16 +93,20 @@ var rules = []struct{ what, sql string }{
 	{"sessions of unknown accounts", `SELECT s.id FROM sessions s
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = s.user_id)`},
 	{"members of unknown organizations or people", `SELECT m.account_id FROM members m
-		WHERE NOT EXISTS (SELECT 1 FROM organizations o JOIN users u ON u.id = o.id WHERE o.id = m.account_id AND u.kind = 2)
-			OR NOT EXISTS (SELECT 1 FROM users u WHERE u.id = m.user_id AND u.kind = 1 AND u.deleted_at IS NULL)`},
+		WHERE NOT EXISTS (SELECT 1 FROM organizations o JOIN users u ON u.id = o.id WHERE o.id = m.account_id
+			AND u.kind = ` + kindOrganization + `)
+			OR NOT EXISTS (SELECT 1 FROM users u WHERE u.id = m.user_id
+				AND u.kind = ` + kindPerson + ` AND u.deleted_at IS NULL)`},
 	{"organizations without a profile, or profiles without an organization", `SELECT u.id FROM users u
-		WHERE u.deleted_at IS NULL AND (u.kind = 2) <> EXISTS (SELECT 1 FROM organizations o WHERE o.id = u.id)`},
-	{"people without their own address", `SELECT u.id FROM users u WHERE u.kind = 1 AND u.deleted_at IS NULL
+		WHERE u.deleted_at IS NULL AND (u.kind = ` + kindOrganization + `) <> EXISTS (SELECT 1 FROM organizations o
+			WHERE o.id = u.id)`},
+	{"people without their own address", `SELECT u.id FROM users u
+		WHERE u.kind = ` + kindPerson + ` AND u.deleted_at IS NULL
 		AND u.set_aside_for IS NULL
 		AND NOT EXISTS (SELECT 1 FROM addresses a WHERE a.email = u.email AND a.account_id = u.id)`},
 	{"addresses of unknown accounts, or not verified", `SELECT a.account_id FROM addresses a
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = a.account_id
-			AND (u.kind = 1 OR a.id IS NOT NULL AND a.verified_at IS NOT NULL))`},
+			AND (u.kind = ` + kindPerson + ` OR a.id IS NOT NULL AND a.verified_at IS NOT NULL))`},
 	{"history of unknown records", `SELECT h.thread_id FROM history h
 		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = h.thread_id)
 			AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = h.thread_id)

@@ -17,7 +17,8 @@ const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.produc
 
 // decides selects the access rows l of who can decide the claims on a warranty: confirmed sellers, and
 // issuers that do not own it.
-const decides = `l.kind = 1 AND (l.roles & 2 <> 0 OR l.roles & 5 = 4)`
+const decides = `l.kind = ` + kindWarranty + ` AND (l.roles & ` + roleSeller + ` <> 0
+	OR l.roles & ` + rolesOwnerIssuer + ` = ` + roleIssuer + `)`
 
 func readClaim(r *engine.Row) warranty.Claim {
 	c := warranty.Claim{
@@ -67,7 +68,7 @@ func claim(
 
 const (
 	fromClaim = ` FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 2`
+		WHERE a.user_id = $1 AND a.kind = ` + kindClaim
 	byNumber = ` AND c.claim_number = $2`
 )
 
@@ -152,7 +153,8 @@ func claimOrder(sort warranty.ClaimSort) string {
 }
 
 // ownerNow is the owner of the warranty $3.
-const ownerNow = `(SELECT o.user_id FROM access o WHERE o.parent_id = $3 AND o.kind = 1 AND o.roles & 1 <> 0)`
+const ownerNow = `(SELECT o.user_id FROM access o WHERE o.parent_id = $3
+		AND o.kind = ` + kindWarranty + ` AND o.roles & ` + roleOwner + ` <> 0)`
 
 // InsertClaim adds a claim of a customer on a locked warranty. Everyone with access to the warranty gets access
 // to it.

@@ -136,7 +136,7 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 	var c Credential
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.language, u.zone, u.disabled_at, u.admin_since, s.id, s.created_at,
 			s.expires_at, s.secret_hash
-		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1 AND u.kind = 1`,
+		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1 AND u.kind = `+kindPerson,
 		func(r *engine.Row) {
 			c = Credential{
 				User:      readUser(r),

@@ -19,7 +19,7 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 		if err != nil {
 			return err
 		}
-		if err := t.tx.Query(t.ctx, `SELECT email FROM users WHERE kind = 1`, func(r *engine.Row) error {
+		if err := t.tx.Query(t.ctx, `SELECT email FROM users WHERE kind = `+kindPerson, func(r *engine.Row) error {
 			others = others || !slices.Contains(people, r.Text())
 			return nil
 		}); err != nil || finished || others {

@@ -36,7 +36,8 @@ func (s *Store) Document(ctx context.Context, user, id warranty.ID) (warranty.Do
 	var d warranty.Document
 	err := queryRow(ctx, s.db, `SELECT `+documentColumns+`
 		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r *engine.Row) { d = readDocument(r) }, user, id)
+		WHERE a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = $2`,
+		func(r *engine.Row) { d = readDocument(r) }, user, id)
 	return d, err
 }
 
@@ -70,7 +71,8 @@ func (s *Store) ClaimDocuments(
 	var list []warranty.Document
 	err := s.db.Query(ctx, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
 		WHERE d.warranty_id = $2 AND d.claim_id = $3
-		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 3 AND item_id = d.id) ORDER BY d.id DESC`,
+		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = `+kindDocument+` AND item_id = d.id)
+		ORDER BY d.id DESC`,
 		func(r *engine.Row) error {
 			list = append(list, readDocument(r))
 			return nil
@@ -95,7 +97,7 @@ func (s *Store) File(ctx context.Context, user, id warranty.ID) (File, error) {
 
 const fileQuery = `SELECT ` + documentColumns + `, d.storage_key, d.uploader_id, a.roles
 	FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
-	WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`
+	WHERE a.user_id = $1 AND a.kind = ` + kindDocument + ` AND a.item_id = $2`
 
 func readFile(r *engine.Row) File {
 	return File{
@@ -115,13 +117,14 @@ type DocumentPlace struct {
 
 // DocumentPlace returns a document that the user has access to, among the others of its warranty.
 func (s *Store) DocumentPlace(ctx context.Context, user, id warranty.ID) (p DocumentPlace, err error) {
-	const sees = ` AND EXISTS (SELECT 1 FROM access x WHERE x.user_id = a.user_id AND x.kind = 3 AND x.item_id = o.id)`
+	const sees = ` AND EXISTS (SELECT 1 FROM access x WHERE x.user_id = a.user_id
+			AND x.kind = ` + kindDocument + ` AND x.item_id = o.id)`
 	err = queryRow(ctx, s.db, `SELECT `+documentColumns+`, d.storage_key, d.uploader_id, a.roles,
 			COALESCE((SELECT u.name FROM users u WHERE u.id = d.uploader_id), ''),
 			(SELECT o.id FROM documents o WHERE o.warranty_id = d.warranty_id AND o.id > d.id`+sees+` ORDER BY o.id LIMIT 1),
 			(SELECT o.id FROM documents o WHERE o.warranty_id = d.warranty_id AND o.id < d.id`+sees+` ORDER BY o.id DESC LIMIT 1)
 		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r *engine.Row) {
+		WHERE a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = $2`, func(r *engine.Row) {
 		p = DocumentPlace{File: readFile(r), UploaderName: r.Text(), Previous: r.OptionalID(), Next: r.OptionalID()}
 	}, user, id)
 	return p, err
@@ -139,7 +142,8 @@ func (t *Tx) InsertDocument(
 	if err := t.later(`INSERT INTO documents (id, warranty_id, claim_id, uploader_id, file_name, type, content_type,
 			size_bytes, sha256, storage_key, search, created_at, business, owner_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN CAST($3 AS UUID) IS NULL THEN NULL ELSE
-			(SELECT o.user_id FROM access o WHERE o.parent_id = $2 AND o.kind = 1 AND o.roles & 1 <> 0) END)`,
+			(SELECT o.user_id FROM access o WHERE o.parent_id = $2
+				AND o.kind = `+kindWarranty+` AND o.roles & `+roleOwner+` <> 0) END)`,
 		d.ID, d.WarrantyID, d.ClaimID, uploader, d.FileName, d.Type, d.ContentType, d.SizeBytes, sum, storageKey,
 		documentSearch(d), d.CreatedAt, business(roles)); err != nil {
 		return err
@@ -185,7 +189,8 @@ func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 	var f File
 	if err := t.exactlyOne(`SELECT 1
 		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
+		WHERE a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = $2 /*pg: FOR UPDATE OF w */`,
+		user, id); err != nil {
 		return f, err
 	}
 	err := queryRow(t.ctx, t.tx, fileQuery, func(r *engine.Row) { f = readFile(r) }, user, id)

@@ -233,14 +233,16 @@ const (
 // issuersAmong selects those candidates that are organizations and have a warranty of the product among their newest
 // that they did not record for themselves. $7 is the largest id.
 func issuersAmong(candidates string) string {
-	return `SELECT p.issuer, p.gtin, CASE WHEN i.kind = 2 AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
+	return `SELECT p.issuer, p.gtin, CASE WHEN i.kind = ` + kindOrganization + ` AND i.set_aside_for IS NULL
+		AND i.disabled_at IS NULL
 			AND EXISTS (SELECT 1 FROM (` + newestOfProduct(`p.gtin`, `$5`, `p.issuer`, `$7`, `$8`) + `) newest
 				JOIN warranties w ON w.id = newest.id
 				WHERE w.gtin = p.gtin AND w.serial_number = $5 AND w.issuer_id = p.issuer
 				AND (w.offered_at IS NOT NULL OR NOT ` + recordedForItself + `)) THEN 1 ELSE 0 END,
 		` + domainOf(`p.issuer`) + `,
 		(SELECT min(d.verified_at) FROM domains d WHERE d.account_id = p.issuer AND d.verified_at IS NOT NULL),
-		COALESCE((SELECT m.user_id FROM members m WHERE m.account_id = p.issuer AND m.role = 1 ORDER BY m.user_id LIMIT 1), p.issuer)
+		COALESCE((SELECT m.user_id FROM members m WHERE m.account_id = p.issuer
+			AND m.role = ` + memberAdmin + ` ORDER BY m.user_id LIMIT 1), p.issuer)
 	FROM (` + candidates + `) p JOIN users i ON i.id = p.issuer ORDER BY p.issuer, p.gtin`
 }
 
@@ -323,7 +325,8 @@ type Stood struct {
 
 // recordedForItself reports whether the issuer of a warranty w owns it.
 const recordedForItself = `EXISTS (SELECT 1 FROM access a
-	WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 1 <> 0)`
+	WHERE a.user_id = w.issuer_id AND a.kind = ` + kindWarranty + ` AND a.item_id = w.id
+	AND a.roles & ` + roleOwner + ` <> 0)`
 
 // selectStanding selects a warranty w with its issuer i and its confirmed seller s.
 var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domainOf(`i.id`) + `, i.former_names,

@@ -150,8 +150,9 @@ type UserRecords struct {
 
 const (
 	// ofOthers selects access to the warranty of access row a by users other than $1.
-	ofOthers = `EXISTS (SELECT 1 FROM access b WHERE b.parent_id = a.item_id AND b.kind = 1 AND b.user_id <> $1)`
-	isOwner  = `a.roles & 1 <> 0`
+	ofOthers = `EXISTS (SELECT 1 FROM access b WHERE b.parent_id = a.item_id
+			AND b.kind = ` + kindWarranty + ` AND b.user_id <> $1)`
+	isOwner = `a.roles & ` + roleOwner + ` <> 0`
 )
 
 // UserRecords counts what deleting an account affects.
@@ -159,7 +160,7 @@ func (s *Store) UserRecords(ctx context.Context, id warranty.ID) (n UserRecords,
 	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN a.others THEN 1 END),
 			count(CASE WHEN a.others AND a.owner THEN 1 END)
 		FROM (SELECT `+ofOthers+` AS others, `+isOwner+` AS owner FROM access a
-			WHERE a.user_id = $1 AND a.kind = 1) a`, func(r *engine.Row) {
+			WHERE a.user_id = $1 AND a.kind = `+kindWarranty+`) a`, func(r *engine.Row) {
 		n.Own, n.Shared, n.Ownerless = r.Int(), r.Int(), r.Int()
 		n.Own -= n.Shared
 	}, id)
@@ -168,14 +169,15 @@ func (s *Store) UserRecords(ctx context.Context, id warranty.ID) (n UserRecords,
 	}
 	err = queryRow(ctx, s.db, `SELECT count(*), CAST(COALESCE(sum(d.size_bytes), 0) AS BIGINT)
 		FROM access a JOIN documents d ON d.warranty_id = a.item_id
-		WHERE a.user_id = $1 AND a.kind = 1 AND NOT `+ofOthers,
+		WHERE a.user_id = $1 AND a.kind = `+kindWarranty+` AND NOT `+ofOthers,
 		func(r *engine.Row) { n.OwnDocuments, n.OwnBytes = r.Int(), r.Int() }, id)
 	return n, err
 }
 
 // WarrantiesOf lists some warranties that a user can see.
 func (t *Tx) WarrantiesOf(user warranty.ID, limit int) (ids []warranty.ID, err error) {
-	err = t.tx.Query(t.ctx, `SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id LIMIT $2`,
+	err = t.tx.Query(t.ctx, `SELECT item_id FROM access WHERE user_id = $1 AND kind = `+kindWarranty+` ORDER BY item_id
+		LIMIT $2`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user, limit)
 	return ids, err
 }
@@ -199,7 +201,7 @@ func (t *Tx) LeaveWarranty(user warranty.ID, w warranty.Warranty, now time.Time)
 // isShared reports whether others than a user have access to a locked warranty that is not deleted, or have it in
 // their trash.
 func (t *Tx) isShared(id, user warranty.ID) (shared bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE parent_id = $1 AND kind = 1 AND user_id <> $2
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE parent_id = $1 AND kind = `+kindWarranty+` AND user_id <> $2
 		UNION ALL SELECT 1 FROM trash WHERE warranty_id = $1 AND account_id <> $2 LIMIT 1`,
 		func(*engine.Row) error { shared = true; return nil }, id, user)
 	return shared, err
@@ -310,7 +312,8 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		return err
 	}
 	// The name of an organization stays on the records that it issued.
-	return t.exactlyOne(`UPDATE users SET email = $2, former_names = NULL, name = CASE WHEN kind = 2 THEN name ELSE $3 END, password_hash = '', verified_at = NULL,
+	return t.exactlyOne(`UPDATE users SET email = $2, former_names = NULL,
+		name = CASE WHEN kind = `+kindOrganization+` THEN name ELSE $3 END, password_hash = '', verified_at = NULL,
 		disabled_at = COALESCE(disabled_at, $4), deleted_at = $4, admin_since = NULL, last_sign_in_at = NULL,
 		mail_choices = 0, language = '', zone = '', `+nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@deleted.invalid", ErasedName, now)

@@ -38,12 +38,13 @@ const changeStamp = `/*pg: greatest((extract(epoch FROM clock_timestamp()) * 100
 // the second keeps PostgreSQL from reading everybody's latest losses by the index on their age.
 const (
 	changesPage = `SELECT a.item_id, a.changed_at, a.roles /*sqlite: , a.item_row */ FROM access a
-		WHERE a.user_id = $1 AND a.kind = 1 AND (a.changed_at, a.item_id) > ($2, $3)
+		WHERE a.user_id = $1 AND a.kind = ` + kindWarranty + ` AND (a.changed_at, a.item_id) > ($2, $3)
 		ORDER BY a.changed_at, a.item_id LIMIT $4`
 	lossesPage = `SELECT g.item_id, g.at FROM gone g
 		WHERE g.user_id = $1 AND /*sqlite: (g.at, g.item_id) > ($2, $3) */
 			/*pg: (g.user_id, g.at, g.item_id) > ($1, $2, $3) */ AND NOT EXISTS (
-			SELECT 1 FROM access a WHERE a.user_id = g.user_id AND a.kind = 1 AND a.item_id = g.item_id)
+			SELECT 1 FROM access a WHERE a.user_id = g.user_id
+			AND a.kind = ` + kindWarranty + ` AND a.item_id = g.item_id)
 		ORDER BY g.at, g.item_id LIMIT $4`
 )
 

@@ -42,14 +42,16 @@ var seenEventColumns = `h.id, h.at, CASE WHEN ` + isUnknownOwner + ` THEN '` + O
 		warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted),
 		warranty.EnumNumber(warranty.DocumentRenamed), warranty.EnumNumber(warranty.DocumentReplaced),
 		warranty.EnumNumber(warranty.DocumentVersionErased)) + `
-		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = h.subject_id)
+		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1
+			AND a.kind = ` + kindDocument + ` AND a.item_id = h.subject_id)
 		AND (NOT ` + ownsThread + ` OR EXISTS (SELECT 1 FROM documents d
 			WHERE d.id = h.subject_id AND d.owner_id <> $1))
 	THEN '[]' ELSE h.changes END`
 
 // ownsThread tells whether the account $1 owns the warranty of the event h.
 const ownsThread = `EXISTS (SELECT 1 FROM access a
-	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = h.thread_id AND a.roles & 1 <> 0)`
+	WHERE a.user_id = $1 AND a.kind = ` + kindWarranty + ` AND a.item_id = h.thread_id
+	AND a.roles & ` + roleOwner + ` <> 0)`
 
 // isUnknownOwner tells whether an owner caused the event h who told the business $1 nothing about themselves: they share
 // name and address by filing a claim. An owner who recorded the warranty has named the business.
@@ -57,7 +59,7 @@ var isUnknownOwner = fmt.Sprintf(`(h.account_id <> $1 AND NOT `+ownsThread+`
 	AND (EXISTS (SELECT 1 FROM history t WHERE t.thread_id = h.thread_id AND t.account_id = h.account_id
 			AND t.action IN (%d, %d))
 		OR EXISTS (SELECT 1 FROM access o JOIN warranties p ON p.id = o.item_id WHERE o.user_id = h.account_id
-			AND o.kind = 1 AND o.item_id = h.thread_id AND o.roles & 1 <> 0
+			AND o.kind = `+kindWarranty+` AND o.item_id = h.thread_id AND o.roles & `+roleOwner+` <> 0
 			AND p.issuer_id <> o.user_id AND COALESCE(p.seller_id, p.issuer_id) <> o.user_id))
 	AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = h.thread_id
 		AND h.account_id IN (c.owner_id, c.customer_id)))`,
@@ -86,7 +88,8 @@ func (s *Store) Activity(ctx context.Context, user warranty.ID, limit int) ([]wa
 	var list []warranty.Activity
 	err := s.db.Query(ctx, `SELECT w.id, w.product_name, `+seenEventColumns+`
 		FROM history h JOIN warranties w ON w.id = h.thread_id
-		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id DESC LIMIT $2)
+		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1
+			AND kind = `+kindWarranty+` ORDER BY item_id DESC LIMIT $2)
 		ORDER BY h.id DESC LIMIT $3`, func(r *engine.Row) error {
 		a := warranty.Activity{WarrantyID: r.ID(), ProductName: r.Text()}
 		var err error
@@ -103,7 +106,8 @@ func (s *Store) WarrantyHistory(
 	ctx context.Context, user warranty.ID, k warranty.WarrantyKey, p warranty.Paging,
 ) ([]warranty.Event, int64, error) {
 	thread, key := keyed(k, `$2`, `(SELECT id FROM warranties WHERE reference = $2)`)
-	allowed := `EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = ` + thread + `)`
+	allowed := `EXISTS (SELECT 1 FROM access WHERE user_id = $1
+			AND kind = ` + kindWarranty + ` AND item_id = ` + thread + `)`
 	return s.history(ctx, thread, allowed, user, key, p)
 }
 
@@ -111,7 +115,8 @@ func (s *Store) WarrantyHistory(
 func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Event, error) {
 	var list []warranty.Event
 	err := s.db.Query(ctx, `SELECT `+seenEventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
-		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 2 AND item_id = $3) ORDER BY h.id DESC`,
+		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = `+kindClaim+` AND item_id = $3)
+		ORDER BY h.id DESC`,
 		func(r *engine.Row) error {
 			e, err := readEvent(r)
 			list = append(list, e)

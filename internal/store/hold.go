@@ -104,7 +104,8 @@ var (
 		busy: `SELECT user_id FROM members WHERE account_id = $1
 			AND user_id NOT IN (SELECT user_id FROM members WHERE account_id = $1 FOR UPDATE SKIP LOCKED)`,
 		wait: `WITH held AS (SELECT account_id, user_id FROM members WHERE user_id = $1 AND account_id = $2 FOR UPDATE)
-			DELETE FROM members m USING held WHERE m.account_id = held.account_id AND m.user_id = held.user_id AND m.role = 0`,
+			DELETE FROM members m USING held WHERE m.account_id = held.account_id AND m.user_id = held.user_id
+			AND m.role = ` + memberRemoved,
 	}
 )
 

@@ -102,7 +102,7 @@ const byIdentity = `SELECT j.k, CASE
 const lookupReferences = `SELECT w.reference, w.id FROM
 	/*pg: json_array_elements_text($2) j */ /*sqlite: json_each($2) j */
 	CROSS JOIN warranties w WHERE w.reference = j.value AND w.deleted_at IS NULL
-	AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = w.id)`
+	AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = ` + kindWarranty + ` AND a.item_id = w.id)`
 
 // Lookup finds which of the items the account has. The result has one element per item.
 func (s *Store) Lookup(
@@ -172,7 +172,8 @@ func (s *Store) addReceived(
 	}
 	defer release()
 	return s.db.Query(ctx, `SELECT w.id, w.serial_number, w.start_date, w.end_date FROM access a `+lists.JoinWarranty+`
-		WHERE a.user_id = $1 AND a.kind = 1 AND a.roles & 4 = 0 AND w.deleted_at IS NULL AND w.serial_number IN
+		WHERE a.user_id = $1 AND a.kind = `+kindWarranty+` AND a.roles & `+roleIssuer+` = 0 AND w.deleted_at IS NULL
+		AND w.serial_number IN
 			(SELECT /*pg: value FROM json_array_elements_text($2) */ /*sqlite: value FROM json_each($2) */)
 		ORDER BY w.id`,
 		func(r *engine.Row) error {

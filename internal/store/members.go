@@ -65,7 +65,7 @@ func (t *Tx) IsMember(organization warranty.ID, email string) (found bool, err e
 // HasOtherAdmin reports whether a locked organization has an enabled admin besides a person.
 func (t *Tx) HasOtherAdmin(organization, user warranty.ID) (found bool, err error) {
 	err = t.tx.Query(t.ctx, `SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
-		WHERE m.account_id = $1 AND m.user_id <> $2 AND m.role = 1 AND u.disabled_at IS NULL LIMIT 1`,
+		WHERE m.account_id = $1 AND m.user_id <> $2 AND m.role = `+memberAdmin+` AND u.disabled_at IS NULL LIMIT 1`,
 		func(*engine.Row) error { found = true; return nil }, organization, user)
 	return found, err
 }
@@ -91,7 +91,7 @@ func (t *Tx) InsertMember(
 ) error {
 	return t.exactlyOne(`INSERT INTO members (account_id, user_id, role, mail_choices, created_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, user_id) DO UPDATE SET role = excluded.role, mail_choices = excluded.mail_choices,
-			created_at = excluded.created_at WHERE members.role = 0`,
+			created_at = excluded.created_at WHERE members.role = `+memberRemoved,
 		organization, user, role, choiceBits(mails), now)
 }
 
@@ -121,7 +121,7 @@ func (t *Tx) RemoveMember(organization, user warranty.ID) error {
 	if err := t.Unassign(organization, user); err != nil {
 		return err
 	}
-	return t.exactlyOne(`/*pg: UPDATE members SET role = 0 *//*sqlite: DELETE FROM members */
+	return t.exactlyOne(`/*pg: UPDATE members SET role = `+memberRemoved+` *//*sqlite: DELETE FROM members */
 		WHERE account_id = $1 AND user_id = $2 AND role > 0`, organization, user)
 }
 

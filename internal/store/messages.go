@@ -15,10 +15,10 @@ import (
 
 // messagesOf selects the messages m of the claim $2 that the account $1 may read.
 const messagesOf = `access a JOIN claim_messages m ON m.claim_id = a.item_id
-	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 AND ` + readsMessage
+	WHERE a.user_id = $1 AND a.kind = ` + kindClaim + ` AND a.item_id = $2 AND ` + readsMessage
 
 // readsMessage selects the messages m that the access row a of their claim lets an account read.
-const readsMessage = `(a.roles & 1 = 0 OR m.owner_id = a.user_id OR m.account_id = a.user_id)`
+const readsMessage = `(a.roles & ` + roleOwner + ` = 0 OR m.owner_id = a.user_id OR m.account_id = a.user_id)`
 
 func readMessage(r *engine.Row) warranty.Message {
 	m := warranty.Message{ID: r.ID(), Documents: []warranty.MessageDocument{}}
@@ -50,7 +50,7 @@ func (s *Store) Messages(
 			return err
 		}
 		return q.Query(ctx, `SELECT d.message_id, d.id, d.file_name, d.content_type, d.size_bytes
-			FROM documents d JOIN access a ON a.user_id = $1 AND a.kind = 3 AND a.item_id = d.id
+			FROM documents d JOIN access a ON a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = d.id
 			WHERE d.warranty_id = $2 AND d.claim_id = $3 AND d.message_id IS NOT NULL ORDER BY d.id`, func(r *engine.Row) error {
 			i, ok := byID[r.ID()]
 			d := warranty.MessageDocument{ID: r.ID(), FileName: r.Text(), ContentType: r.Text(), SizeBytes: r.Int()}
@@ -79,7 +79,8 @@ func (s *Store) LastMessages(ctx context.Context, user warranty.ID, list []warra
 	}
 	return s.db.Query(ctx, `SELECT l.claim_id, l.id, l.side, l.name, l.account, substr(l.body, 1, $3), l.created_at, 0
 		FROM (SELECT a.item_id, (SELECT m.id FROM claim_messages m WHERE m.claim_id = a.item_id AND `+readsMessage+`
-				ORDER BY m.id DESC LIMIT 1) AS last FROM access a WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id IN (SELECT
+				ORDER BY m.id DESC LIMIT 1) AS last FROM access a WHERE a.user_id = $1
+				AND a.kind = `+kindClaim+` AND a.item_id IN (SELECT
 				/*pg: CAST(value AS UUID) FROM json_array_elements_text($2) */
 				/*sqlite: unhex(value, '-') FROM json_each($2) */)) n
 		JOIN claim_messages l ON l.id = n.last`, func(r *engine.Row) error {
@@ -150,7 +151,7 @@ func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Cl
 	err = s.db.Query(ctx, `SELECT u.name, u.email, u.kind, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
 		FROM claims c JOIN users u ON u.id = c.customer_id WHERE c.id = $1`, func(r *engine.Row) error {
 		h.Customer = &warranty.Customer{Name: r.Text(), Email: r.Text()}
-		if kind, contact := r.Int(), r.Text(); kind != 1 {
+		if kind, contact := enum[warranty.AccountKind](r), r.Text(); kind != warranty.PersonKind {
 			h.Customer.Email = contact
 		}
 		return nil
@@ -213,7 +214,8 @@ func (t *Tx) keepConversations(id, owner warranty.ID) error {
 
 // hideConversations hides the files of earlier owners from a business that became the owner of a locked warranty.
 func (t *Tx) hideConversations(id, owner warranty.ID) error {
-	return t.later(`DELETE FROM access WHERE user_id = $2 AND kind = 3 AND parent_id = $1 AND item_id IN (
+	return t.later(`DELETE FROM access WHERE user_id = $2 AND kind = `+kindDocument+` AND parent_id = $1
+		AND item_id IN (
 		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND d.owner_id <> $2
 			AND d.uploader_id <> $2)`, id, owner)
 }

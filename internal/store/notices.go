@@ -37,7 +37,8 @@ const (
 // TellOwners adds a notice for the owners of a warranty, except the sender.
 func (t *Tx) TellOwners(n Notice, due time.Time) error {
 	return t.later(insertNotice+`SELECT $1 /*pg: ::smallint */, a.user_id, a.parent_id, `+noticeValues+` FROM access a
-		WHERE a.parent_id = $6 AND a.kind = 1 AND a.roles & 1 <> 0 AND a.user_id <> $2`+onNotice,
+		WHERE a.parent_id = $6 AND a.kind = `+kindWarranty+` AND a.roles & `+roleOwner+` <> 0
+		AND a.user_id <> $2`+onNotice,
 		int64(n.Kind), n.From.Account, n.From.Person, n.Event, due, n.Warranty)
 }
 
@@ -127,7 +128,7 @@ func (t *Tx) PromiseEventsFrom(owner, id, first warranty.ID) (list []warranty.Ev
 func (s *Store) PromiseEvents(ctx context.Context, account, id warranty.ID) (list []warranty.Event, err error) {
 	err = s.db.Query(ctx, `SELECT * FROM (SELECT `+seenEventColumns+promiseEvents+`
 			AND h.id > (SELECT t.id FROM history t WHERE t.thread_id = $2 AND t.action = $5 ORDER BY t.id DESC LIMIT 1)
-			AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2)
+			AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = `+kindWarranty+` AND a.item_id = $2)
 			ORDER BY h.id DESC LIMIT 100) h ORDER BY h.id`,
 		func(r *engine.Row) error { return appendEvent(r, &list) },
 		account, id, warranty.WarrantyUpdated, warranty.WarrantyCorrected, warranty.HandoverWasTaken)

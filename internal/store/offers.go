@@ -57,7 +57,8 @@ func (t *Tx) OfferHandover(w warranty.Warranty, code OfferCode, now time.Time) e
 
 // changed stamps a change of a warranty for everyone who sees it.
 func (t *Tx) changed(id warranty.ID) error {
-	if err := t.later(`UPDATE access SET changed_at = `+changeStamp+` WHERE parent_id = $1 AND kind = 1`, id); err != nil {
+	if err := t.later(`UPDATE access SET changed_at = `+changeStamp+` WHERE parent_id = $1
+		AND kind = `+kindWarranty, id); err != nil {
 		return err
 	}
 	return lists.NoteWarranty(t.ctx, t.tx, id)
@@ -88,8 +89,10 @@ const openTransfer = `c.transfer = 1 AND c.used_at IS NULL AND c.expires_at > $2
 
 // IsOffered reports whether a warranty that the account owns has an open transfer.
 func (s *Store) IsOffered(ctx context.Context, owner, id warranty.ID, now time.Time) (offered bool, err error) {
-	err = s.db.Query(ctx, `SELECT 1 FROM offer_codes c JOIN access a ON a.item_id = c.warranty_id AND a.kind = 1
-		WHERE c.warranty_id = $1 AND `+openTransfer+` AND c.giver_id = $3 AND a.user_id = $3 AND a.roles & 1 <> 0 LIMIT 1`,
+	err = s.db.Query(ctx, `SELECT 1 FROM offer_codes c JOIN access a ON a.item_id = c.warranty_id
+		AND a.kind = `+kindWarranty+`
+		WHERE c.warranty_id = $1 AND `+openTransfer+` AND c.giver_id = $3 AND a.user_id = $3
+		AND a.roles & `+roleOwner+` <> 0 LIMIT 1`,
 		func(*engine.Row) error { offered = true; return nil }, id, now, owner)
 	return offered, err
 }

@@ -60,8 +60,8 @@ func readSummary(r *engine.Row) UserSummary {
 // Users lists people's accounts by email address, starting after one. Deleted accounts are not listed.
 func (s *Store) Users(ctx context.Context, after string, limit int) (list []UserSummary, err error) {
 	err = s.db.Query(ctx, `SELECT `+summaryColumns+`,
-			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = 1), `+summaryStorage+`
-		FROM users u WHERE u.deleted_at IS NULL AND u.kind = 1 AND u.email /*pg: COLLATE "C" */ > $1
+			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = `+kindWarranty+`), `+summaryStorage+`
+		FROM users u WHERE u.deleted_at IS NULL AND u.kind = `+kindPerson+` AND u.email /*pg: COLLATE "C" */ > $1
 		ORDER BY u.email /*pg: COLLATE "C" */ LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readSummary(r)); return nil }, after, limit)
 	return list, err

@@ -28,7 +28,7 @@ func (s *Store) AllOrganizations(
 	err = s.db.Query(ctx, `SELECT u.id, u.name, u.disabled_at, u.created_at,
 			(SELECT count(*) FROM members m WHERE m.account_id = u.id AND m.role > 0),
 			(SELECT e.due_at FROM erasures e WHERE e.user_id = u.id),
-			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = 1), `+summaryStorage+`
+			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = `+kindWarranty+`), `+summaryStorage+`
 		FROM organizations o JOIN users u ON u.id = o.id WHERE u.deleted_at IS NULL AND o.id > $1 ORDER BY o.id LIMIT $2`,
 		func(r *engine.Row) error {
 			o := OrganizationSummary{ID: r.ID(), Name: r.Text(), State: UserActive}
@@ -45,7 +45,7 @@ func (s *Store) AllOrganizations(
 	}
 	admins := map[warranty.ID][]string{}
 	err = s.db.Query(ctx, `SELECT m.account_id, u.email FROM members m JOIN users u ON u.id = m.user_id
-		WHERE m.account_id > $1 AND m.account_id <= $2 AND m.role = 1 AND u.disabled_at IS NULL
+		WHERE m.account_id > $1 AND m.account_id <= $2 AND m.role = `+memberAdmin+` AND u.disabled_at IS NULL
 		ORDER BY m.account_id, u.email`, func(r *engine.Row) error {
 		id := r.ID()
 		admins[id] = append(admins[id], r.Text())
@@ -59,7 +59,8 @@ func (s *Store) AllOrganizations(
 
 // OrganizationAccount returns the account of an organization that is not erased.
 func (s *Store) OrganizationAccount(ctx context.Context, id warranty.ID) (a Account, err error) {
-	err = queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1 AND u.kind = 2 AND u.deleted_at IS NULL`,
+	err = queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1
+		AND u.kind = `+kindOrganization+` AND u.deleted_at IS NULL`,
 		func(r *engine.Row) { readAccount(r, &a) }, id)
 	return a, err
 }
@@ -72,7 +73,7 @@ func (s *Store) CountOrganizations(ctx context.Context) (n int64, err error) {
 
 // hasAdmin selects organizations o that have an enabled admin besides the person $1.
 const hasAdmin = `EXISTS (SELECT 1 FROM members x JOIN users p ON p.id = x.user_id
-	WHERE x.account_id = o.id AND x.role = 1 AND p.disabled_at IS NULL AND x.user_id <> $1)`
+	WHERE x.account_id = o.id AND x.role = ` + memberAdmin + ` AND p.disabled_at IS NULL AND x.user_id <> $1)`
 
 func readNamed(r *engine.Row) warranty.Acting {
 	return warranty.Acting{ID: r.ID(), Name: r.Text(), Kind: warranty.OrganizationKind}
@@ -88,7 +89,8 @@ func (s *Store) Leaderless(ctx context.Context, limit int) (list []warranty.Acti
 
 // ledOnlyBy lists enabled organizations of which the person $1 is an admin and nobody else is an enabled one.
 const ledOnlyBy = `SELECT o.id, o.name FROM members m JOIN users o ON o.id = m.account_id
-	WHERE m.user_id = $1 AND m.role = 1 AND o.disabled_at IS NULL AND NOT ` + hasAdmin + ` ORDER BY o.id`
+	WHERE m.user_id = $1 AND m.role = ` + memberAdmin + ` AND o.disabled_at IS NULL
+	AND NOT ` + hasAdmin + ` ORDER BY o.id`
 
 // LedOnlyBy lists the enabled organizations that have no enabled admin besides a person, who is one.
 func (s *Store) LedOnlyBy(ctx context.Context, user warranty.ID) (list []warranty.Acting, err error) {

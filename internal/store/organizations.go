@@ -43,7 +43,8 @@ func (t *Tx) Recipients(account warranty.ID) (list []Recipient, err error) {
 // Admins lists the verified, enabled admins of an organization.
 func (t *Tx) Admins(organization warranty.ID) (list []warranty.User, err error) {
 	err = t.tx.Query(t.ctx, `SELECT `+userColumns+` FROM members m JOIN users u ON u.id = m.user_id
-		WHERE m.account_id = $1 AND m.role = 1 AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL ORDER BY u.id`,
+		WHERE m.account_id = $1 AND m.role = `+memberAdmin+` AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL
+		ORDER BY u.id`,
 		func(r *engine.Row) error { list = append(list, readUser(r)); return nil }, organization)
 	return list, err
 }
@@ -65,7 +66,8 @@ const waitingOf = `(SELECT count(*) FROM (
 			WHERE a.user_id = o.id AND ` + waitingSpoke + ` LIMIT $2) w) w)`
 
 // accountsOf is the statement of Accounts.
-const accountsOf = `SELECT 1 AS role, o.id, o.name, o.kind, ` + waitingOf + ` FROM users o WHERE o.id = $1
+const accountsOf = `SELECT ` + memberAdmin + ` AS role, o.id, o.name, o.kind, ` + waitingOf + `
+	FROM users o WHERE o.id = $1
 	UNION ALL
 	SELECT m.role, o.id, o.name, o.kind, ` + waitingOf + ` FROM members m JOIN users o ON o.id = m.account_id
 	WHERE m.user_id = $1 AND m.role > 0 AND o.disabled_at IS NULL
@@ -103,7 +105,7 @@ const (
 		CASE WHEN e.user_id IS NOT NULL THEN u.disabled_at END, e.due_at`
 	fromOrganizations = ` FROM members m JOIN users u ON u.id = m.account_id JOIN organizations o ON o.id = u.id
 		LEFT JOIN erasures e ON e.user_id = u.id AND e.started_at IS NULL AND e.restorable = 1
-		WHERE m.role > 0 AND (u.disabled_at IS NULL OR e.due_at IS NOT NULL AND m.role = 1)`
+		WHERE m.role > 0 AND (u.disabled_at IS NULL OR e.due_at IS NOT NULL AND m.role = ` + memberAdmin + `)`
 )
 
 func readOrganization(r *engine.Row) warranty.Organization {
@@ -160,7 +162,7 @@ func (t *Tx) InsertOrganization(o warranty.Organization, verified bool) error {
 		at = &o.CreatedAt
 	}
 	if err := t.later(`INSERT INTO users (id, email, name, password_hash, verified_at, created_at, kind, mail_choices)
-		VALUES ($1, $2, $3, '', $4, $5, 2, 0)`,
+		VALUES ($1, $2, $3, '', $4, $5, `+kindOrganization+`, 0)`,
 		o.ID, organizationEmail(o.ID), o.Name, at, o.CreatedAt); err != nil {
 		return err
 	}
@@ -177,7 +179,8 @@ func (t *Tx) insertProfile(o warranty.Organization) error {
 
 // UpdateOrganization updates the profile of a locked organization.
 func (t *Tx) UpdateOrganization(o warranty.Organization) error {
-	err := t.exactlyOne(`UPDATE users SET name = $2, `+nextEpoch+` WHERE id = $1 AND kind = 2`, o.ID, o.Name)
+	err := t.exactlyOne(`UPDATE users SET name = $2, `+nextEpoch+` WHERE id = $1
+		AND kind = `+kindOrganization, o.ID, o.Name)
 	if err != nil {
 		return err
 	}
@@ -190,8 +193,9 @@ func (t *Tx) UpdateOrganization(o warranty.Organization) error {
 // StandsBehind reports whether an organization issued a warranty that someone else owns and that is in
 // force or still to come.
 func (t *Tx) StandsBehind(organization warranty.ID, today warranty.Date) (found bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.roles & 4 <> 0
-		AND a.roles & 1 = 0 AND a.status = 1 AND a.end_date >= $2 LIMIT 1`,
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM access a WHERE a.user_id = $1
+		AND a.kind = `+kindWarranty+` AND a.roles & `+roleIssuer+` <> 0
+		AND a.roles & `+roleOwner+` = 0 AND a.status = 1 AND a.end_date >= $2 LIMIT 1`,
 		func(*engine.Row) error { found = true; return nil }, organization, today)
 	return found, err
 }
@@ -199,8 +203,9 @@ func (t *Tx) StandsBehind(organization warranty.ID, today warranty.Date) (found 
 // ConvertUser makes a locked person's account an organization with the same id. Its address, records,
 // tokens and history stay where they are.
 func (t *Tx) ConvertUser(o warranty.Organization, address warranty.Address) error {
-	err := t.exactlyOne(`UPDATE users SET kind = 2, name = $2, email = $3, password_hash = '', mail_choices = 0,
-		admin_since = NULL, last_sign_in_at = NULL, `+nextEpoch+` WHERE id = $1 AND kind = 1`,
+	err := t.exactlyOne(`UPDATE users SET kind = `+kindOrganization+`, name = $2, email = $3, password_hash = '',
+		mail_choices = 0, admin_since = NULL, last_sign_in_at = NULL, `+nextEpoch+`
+		WHERE id = $1 AND kind = `+kindPerson,
 		o.ID, o.Name, organizationEmail(o.ID))
 	if err != nil {
 		return err

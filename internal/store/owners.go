@@ -11,7 +11,8 @@ import (
 
 // ownerOf returns the owner of a locked warranty and their roles on it.
 func (t *Tx) ownerOf(id warranty.ID) (owner warranty.ID, roles warranty.Roles, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT user_id, roles FROM access WHERE parent_id = $1 AND kind = 1 AND roles & 1 <> 0`,
+	err = queryRow(t.ctx, t.tx, `SELECT user_id, roles FROM access WHERE parent_id = $1
+		AND kind = `+kindWarranty+` AND roles & `+roleOwner+` <> 0`,
 		func(r *engine.Row) { owner, roles = r.ID(), warranty.RolesOf(r.Int()) }, id)
 	return owner, roles, err
 }
@@ -24,7 +25,8 @@ func (t *Tx) MoveOwner(id, from, to warranty.ID) error {
 	}
 	// What the issuer uploaded before it handed the record over is a business's.
 	if err := t.later(`UPDATE documents SET business = 1 WHERE warranty_id = $1 AND uploader_id = $2
-		AND EXISTS (SELECT 1 FROM access WHERE user_id = $2 AND kind = 1 AND item_id = $1 AND roles & 4 <> 0)`,
+		AND EXISTS (SELECT 1 FROM access WHERE user_id = $2 AND kind = `+kindWarranty+` AND item_id = $1
+			AND roles & `+roleIssuer+` <> 0)`,
 		id, from); err != nil {
 		return err
 	}
@@ -73,7 +75,8 @@ func (s *Store) OwnDocuments(ctx context.Context, owner, id warranty.ID) (list [
 }
 
 const ownDocuments = `SELECT ` + documentColumns + ` FROM access a ` + lists.JoinDocument + `
-	WHERE a.user_id = $1 AND a.kind = 3 AND a.parent_id = $2 AND a.roles & 1 <> 0 AND ` + ownDocument + ` ORDER BY d.id DESC`
+	WHERE a.user_id = $1 AND a.kind = ` + kindDocument + ` AND a.parent_id = $2 AND a.roles & ` + roleOwner + ` <> 0
+	AND ` + ownDocument + ` ORDER BY d.id DESC`
 
 // OwnDocuments lists those of a locked warranty.
 func (t *Tx) OwnDocuments(owner, id warranty.ID) (list []warranty.ID, err error) {

@@ -22,14 +22,15 @@ type Due struct {
 // mayBeReminded selects people who want reminders, and organizations. The view recipients is not used for
 // many accounts, because SQLite reads all of it.
 const mayBeReminded = `EXISTS (SELECT 1 FROM users u WHERE u.id = a.user_id AND u.disabled_at IS NULL
-	AND (u.kind = 2 OR u.verified_at IS NOT NULL AND u.mail_choices & 1 <> 0))`
+	AND (u.kind = ` + kindOrganization + ` OR u.verified_at IS NOT NULL AND u.mail_choices & 1 <> 0))`
 
 // reminded selects accounts with recipients who want a kind of reminder.
 const reminded = `EXISTS (SELECT 1 FROM recipients r WHERE r.account_id = `
 
 // chosenDays are the days of the account of access row a for the warranty w. Accounts that do not own it get
 // reminders only by a choice for this warranty.
-const chosenDays = `COALESCE(p.days, CASE WHEN a.roles & 1 = 0 OR c.weekly = 1 THEN '' ELSE c.days END, $1)`
+const chosenDays = `COALESCE(p.days, CASE WHEN a.roles & ` + roleOwner + ` = 0 OR c.weekly = 1 THEN ''
+		ELSE c.days END, $1)`
 
 const joinChoices = ` LEFT JOIN record_reminders p ON p.warranty_id = w.id AND p.account_id = a.user_id
 	LEFT JOIN reminder_choices c ON c.account_id = a.user_id`
@@ -64,7 +65,7 @@ func (s *Store) WarrantiesDue(
 	err = s.db.Query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, a.user_id, `+chosenDays+`
 		FROM warranties w CROSS JOIN access a`+joinChoices+`
 		WHERE (w.end_date, w.id) > ($2, $3) AND w.end_date >= $4 AND w.end_date <= $5
-			AND w.standing = 1 AND w.deleted_at IS NULL AND a.parent_id = w.id AND a.kind = 1
+			AND w.standing = 1 AND w.deleted_at IS NULL AND a.parent_id = w.id AND a.kind = `+kindWarranty+`
 			AND ',' || `+chosenDays+` || ',' LIKE $6
 			AND `+mayBeReminded+`
 			AND NOT EXISTS (SELECT 1 FROM reminded m WHERE m.ends = w.end_date AND m.account_id = a.user_id
@@ -122,7 +123,8 @@ func (s *Store) AccountsDue(ctx context.Context, limit int) (list []warranty.ID,
 func (t *Tx) TakeDue(account warranty.ID, now time.Time, limit int) (list []Due, total int64, err error) {
 	const open = ` FROM reminded m JOIN warranties w ON w.id = m.warranty_id AND w.end_date = m.ends
 		WHERE m.account_id = $1 AND m.mailed_at IS NULL AND w.standing = 1 AND w.deleted_at IS NULL
-		AND EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id AND a.kind = 1 AND a.user_id = $1)`
+		AND EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id
+			AND a.kind = ` + kindWarranty + ` AND a.user_id = $1)`
 	err = t.tx.Query(t.ctx, `SELECT w.id, w.product_name, w.reference, w.end_date`+open+`
 		ORDER BY w.end_date, w.id LIMIT $2`, func(r *engine.Row) error {
 		d := Due{Subject: r.ID(), Name: r.Text(), Reference: warranty.Reference(r.Text()), Ends: r.Date().Time(), Account: account}

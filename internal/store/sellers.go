@@ -199,7 +199,8 @@ func (t *Tx) RemoveSeller(account, id warranty.ID, now time.Time) error {
 // remove who decides it.
 func (t *Tx) NameSeller(id, account warranty.ID, own bool) error {
 	var former []warranty.ID
-	err := t.tx.Query(t.ctx, `SELECT user_id FROM access WHERE parent_id = $1 AND kind = 1 AND roles & $2 <> 0
+	err := t.tx.Query(t.ctx, `SELECT user_id FROM access WHERE parent_id = $1
+		AND kind = `+kindWarranty+` AND roles & $2 <> 0
 			AND (user_id = $3 OR NOT EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = $1)) ORDER BY user_id`,
 		func(r *engine.Row) error { former = append(former, r.ID()); return nil },
 		id, warranty.NewRoles(warranty.Seller), account)

@@ -22,14 +22,15 @@ func (t *Tx) SetAside(id, successor warranty.ID, now time.Time) error {
 
 // SetAsideWarranties counts the warranties set aside for a user.
 func (s *Store) SetAsideWarranties(ctx context.Context, user warranty.ID) (n int64, err error) {
-	err = queryRow(ctx, s.db, `SELECT count(*) FROM users h JOIN access a ON a.user_id = h.id AND a.kind = 1
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM users h JOIN access a ON a.user_id = h.id
+		AND a.kind = `+kindWarranty+`
 		WHERE h.set_aside_for = $1`,
 		func(r *engine.Row) { n = r.Int() }, user)
 	return n, err
 }
 
 // ofAccount selects rows of the warranties of the account $2.
-const ofAccount = `warranty_id IN (SELECT item_id FROM access WHERE user_id = $2 AND kind = 1)`
+const ofAccount = `warranty_id IN (SELECT item_id FROM access WHERE user_id = $2 AND kind = ` + kindWarranty + `)`
 
 // RestoreSetAside moves everything set aside for a locked user into their account and returns the
 // number of warranties.

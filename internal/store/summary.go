@@ -30,7 +30,8 @@ func (s *Store) verifiedAccounts(ctx context.Context, question *find.Question) e
 	}
 	question.Verified, question.Now = map[warranty.ID]bool{}, s.db.Now().UnixMicro()
 	return s.db.Query(ctx, `SELECT o.id FROM users o JOIN domains d ON d.account_id = o.id
-		WHERE d.verified_at IS NOT NULL AND o.kind = 2 AND o.disabled_at IS NULL`, func(r *engine.Row) error {
+		WHERE d.verified_at IS NOT NULL
+		AND o.kind = `+kindOrganization+` AND o.disabled_at IS NULL`, func(r *engine.Row) error {
 		question.Verified[r.ID()] = true
 		return nil
 	})

@@ -31,8 +31,9 @@ const canBeTaken = `w.deleted_at IS NULL AND w.standing = 1`
 const fromCode = ` FROM offer_codes c JOIN warranties w ON w.id = c.warranty_id JOIN users g ON g.id = c.giver_id
 		JOIN users i ON i.id = w.issuer_id
 	WHERE c.code_hash = $1 AND c.expires_at > $2 AND c.used_at IS NULL AND ` + canBeTaken + ` AND g.disabled_at IS NULL
-		AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = c.giver_id AND a.kind = 1 AND a.item_id = w.id
-			AND a.roles & 1 <> 0 AND (c.transfer = 1 OR a.roles & 4 <> 0))`
+		AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = c.giver_id
+			AND a.kind = ` + kindWarranty + ` AND a.item_id = w.id
+			AND a.roles & ` + roleOwner + ` <> 0 AND (c.transfer = 1 OR a.roles & ` + roleIssuer + ` <> 0))`
 
 // OfferCode returns what a code takes, without using it.
 func (s *Store) OfferCode(ctx context.Context, code warranty.Hash, now time.Time) (Taking, error) {

@@ -21,7 +21,7 @@ func (s *Store) Thumbnail(ctx context.Context, user, id warranty.ID) (Thumbnail,
 	err := queryRow(ctx, s.db, `SELECT `+documentColumns+`, d.storage_key, d.uploader_id, a.roles, p.content, p.tries
 		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
 			LEFT JOIN thumbnails p ON p.storage_key = d.storage_key
-		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r *engine.Row) {
+		WHERE a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = $2`, func(r *engine.Row) {
 		t.File = readFile(r)
 		if !r.Null() {
 			t.Picture = append([]byte{}, r.Bytes()...)

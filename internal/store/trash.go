@@ -15,7 +15,7 @@ import (
 // inTrash selects warranties w in the trash of the account $1, which owned them, deleted after $2. An older
 // release may have erased the content of some.
 const inTrash = ` FROM trash x JOIN warranties w ON w.id = x.warranty_id
-	WHERE x.account_id = $1 AND x.deleted_at > $2 AND x.roles & 1 <> 0 AND w.product_name <> ''`
+	WHERE x.account_id = $1 AND x.deleted_at > $2 AND x.roles & ` + roleOwner + ` <> 0 AND w.product_name <> ''`
 
 const trashColumns = `w.id, w.reference, w.product_name, w.serial_number, w.category, w.start_date, w.end_date,
 	x.deleted_at`
@@ -65,7 +65,7 @@ func (s *Store) TrashedExternalID(
 func (t *Tx) toTrash(id, arg warranty.ID, which string, now time.Time) error {
 	return t.later(`INSERT INTO trash (warranty_id, account_id, roles, deleted_at)
 		SELECT a.item_id, a.user_id, a.roles, CAST($3 AS BIGINT) FROM access a
-		WHERE a.parent_id = $1 AND a.kind = 1 AND `+which+`
+		WHERE a.parent_id = $1 AND a.kind = `+kindWarranty+` AND `+which+`
 		ON CONFLICT (warranty_id, account_id) DO UPDATE SET roles = excluded.roles, deleted_at = excluded.deleted_at`,
 		id, arg, now)
 }
@@ -141,13 +141,15 @@ func (t *Tx) undelete(id, owner warranty.ID, now time.Time) error {
 		}
 	}
 	return t.later(`UPDATE warranties SET seller_id = NULL WHERE id = $1 AND seller_id IS NOT NULL
-		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = warranties.seller_id AND a.kind = 1 AND a.item_id = $1)`, id)
+		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = warranties.seller_id
+			AND a.kind = `+kindWarranty+` AND a.item_id = $1)`, id)
 }
 
 // takeBack gives a locked warranty back to the owner who removed it from their account.
 func (t *Tx) takeBack(id, owner warranty.ID, now time.Time) error {
 	if err := t.exactlyOne(`UPDATE warranties SET version = version + 1, updated_at = $2 WHERE id = $1
-		AND deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = $1 AND a.kind = 1 AND a.roles & 1 <> 0)`,
+		AND deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = $1
+			AND a.kind = `+kindWarranty+` AND a.roles & `+roleOwner+` <> 0)`,
 		id, now); err != nil {
 		return err
 	}
@@ -208,7 +210,7 @@ func (t *Tx) lockTrashRow(id warranty.ID, which string, arg any) (row trashRow, 
 	}
 	err = t.tx.Query(t.ctx, `SELECT x.warranty_id, x.account_id, w.deleted_at, x.roles
 		FROM trash x JOIN warranties w ON w.id = x.warranty_id WHERE x.warranty_id = $1 AND `+which+`
-		ORDER BY x.roles & 1, x.account_id`, func(r *engine.Row) error {
+		ORDER BY x.roles & `+roleOwner+`, x.account_id`, func(r *engine.Row) error {
 		row, roles = trashRow{id: r.ID(), account: r.ID(), deleted: r.Set()}, warranty.RolesOf(r.Int())
 		return nil
 	}, id, arg)

@@ -111,7 +111,8 @@ func (t *Tx) SetWanted(u Unsubscribe, wanted bool) error {
 		return t.exactlyOne(`UPDATE members SET mail_choices = mail_choices `+change+`
 			WHERE account_id = $2 AND user_id = $3 AND role > 0`, bit, u.Account, u.User)
 	}
-	n, err := t.exec(`UPDATE users SET mail_choices = mail_choices `+change+` WHERE id = $2 AND kind = 1`, bit, u.User)
+	n, err := t.exec(`UPDATE users SET mail_choices = mail_choices `+change+` WHERE id = $2
+		AND kind = `+kindPerson, bit, u.User)
 	if err != nil || n == 1 {
 		return err
 	}

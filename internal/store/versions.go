@@ -50,7 +50,8 @@ func (s *Store) AccountVersions(
 	ctx context.Context, account warranty.ID, since time.Time, limit int,
 ) (list []Version, err error) {
 	err = s.db.Query(ctx, `SELECT `+versionColumns+`, COALESCE((SELECT w.product_name FROM warranties w
-			JOIN access a ON a.user_id = $1 AND a.kind = 3 AND a.item_id = v.document_id WHERE w.id = v.warranty_id), '')
+			JOIN access a ON a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = v.document_id
+			WHERE w.id = v.warranty_id), '')
 		FROM document_versions v WHERE v.account_id = $1 AND v.replaced_at > $2
 		ORDER BY v.size_bytes DESC, v.id LIMIT $3`, func(r *engine.Row) error {
 		v := readVersion(r)
@@ -82,7 +83,8 @@ func replaced(ctx context.Context, q engine.Querier, account warranty.ID) (sum i
 // the warranty. The account must be locked.
 func (t *Tx) EraseVersion(account, id warranty.ID, since, now time.Time) (v Version, visible bool, err error) {
 	err = queryRow(t.ctx, t.tx, `SELECT `+versionColumns+`, CASE WHEN EXISTS (SELECT 1 FROM access a
-			WHERE a.user_id = v.account_id AND a.kind = 1 AND a.item_id = v.warranty_id) THEN 1 ELSE 0 END
+			WHERE a.user_id = v.account_id AND a.kind = `+kindWarranty+` AND a.item_id = v.warranty_id) THEN 1
+			ELSE 0 END
 		FROM document_versions v WHERE v.account_id = $1 AND v.id = $2 AND v.replaced_at > $3 /*pg: FOR UPDATE */`,
 		func(r *engine.Row) { v, visible = readVersion(r), r.Int() != 0 }, account, id, since)
 	if err != nil {
@@ -164,7 +166,7 @@ func (s *Store) SameDocument(ctx context.Context, user, parent warranty.ID, sha2
 	}
 	err = queryRow(ctx, s.db, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
 		WHERE d.warranty_id = $2 AND d.sha256 = $3 AND d.claim_id IS NULL
-			AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = d.id)
+			AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = d.id)
 		ORDER BY d.id LIMIT 1`, func(r *engine.Row) { d = readDocument(r) }, user, parent, sum)
 	return d, err
 }

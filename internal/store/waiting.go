@@ -11,7 +11,8 @@ import (
 // This file is warranty.Claim.Waiting in SQL, on access rows a of claims: status is the status of the claim and
 // start_date is Claim.Spoke. Nobody waits for the owner of a log.
 
-const isManaged = `(a.roles & 1 = 0 OR EXISTS (SELECT 1 FROM access l WHERE l.parent_id = a.parent_id AND ` + decides + `))`
+const isManaged = `(a.roles & ` + roleOwner + ` = 0
+		OR EXISTS (SELECT 1 FROM access l WHERE l.parent_id = a.parent_id AND ` + decides + `))`
 
 // waitingFor selects the claims that wait for a side.
 var waitingFor = map[warranty.ClaimSide]string{
@@ -25,11 +26,14 @@ var waitingFor = map[warranty.ClaimSide]string{
 const (
 	waitsForMe = `(` + waiting + ` OR ` + waitingSpoke + `)`
 	// waiting has the condition of the index access_waiting. An approved claim is in the index, but does not wait.
-	waiting = `a.kind = 2 AND (a.status IN (1, 2, 4) AND a.roles & 1 = 0 OR a.status = 3 AND a.roles & 1 = 1)
+	waiting = `a.kind = ` + kindClaim + ` AND (a.status IN (1, 2, 4) AND a.roles & ` + roleOwner + ` = 0 OR a.status = 3
+			AND a.roles & ` + roleOwner + ` = ` + roleOwner + `)
 		AND a.status <> 4 AND NOT (a.status = 2 AND a.start_date = 22) AND ` + isManaged
 	// waitingSpoke has the condition of the index access_spoke.
-	waitingSpoke = `a.kind = 2 AND a.start_date > 0 AND (a.status = 2 AND a.start_date = 22 AND a.roles & 1 = 1
-		OR (a.status = 4 AND a.start_date = 41 OR a.status = 6 AND a.start_date = 61) AND a.roles & 1 = 0) AND ` + isManaged
+	waitingSpoke = `a.kind = ` + kindClaim + ` AND a.start_date > 0
+		AND (a.status = 2 AND a.start_date = 22 AND a.roles & ` + roleOwner + ` = ` + roleOwner + `
+		OR (a.status = 4 AND a.start_date = 41 OR a.status = 6 AND a.start_date = 61)
+		AND a.roles & ` + roleOwner + ` = 0) AND ` + isManaged
 )
 
 // mostWaiting limits how many claims of each kind WaitingClaims looks at: of more, it takes some.

@@ -74,7 +74,7 @@ func readWarrantyRoles(r *engine.Row) warranty.Warranty {
 
 var (
 	fromWarranty = ` FROM access a ` + lists.JoinWarranty + `
-		WHERE a.user_id = $1 AND a.kind = 1 AND w.deleted_at IS NULL`
+		WHERE a.user_id = $1 AND a.kind = ` + kindWarranty + ` AND w.deleted_at IS NULL`
 	readWarrantyOf = `SELECT ` + warrantyColumns + `, a.roles` + fromWarranty
 	byReference    = ` AND w.reference = $2`
 )
@@ -130,7 +130,7 @@ func (s *Store) CountClaims(ctx context.Context, user warranty.ID, list []warran
 	if err != nil {
 		return err
 	}
-	err = s.db.Query(ctx, `SELECT a.parent_id, count(*) FROM access a WHERE a.user_id = $1 AND a.kind = 2
+	err = s.db.Query(ctx, `SELECT a.parent_id, count(*) FROM access a WHERE a.user_id = $1 AND a.kind = `+kindClaim+`
 			AND a.parent_id IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($2) */
 				/*sqlite: unhex(value, '-') FROM json_each($2) */) GROUP BY a.parent_id`,
 		func(r *engine.Row) error {
@@ -196,7 +196,7 @@ func needsScan(in warranty.ListWarranties) bool {
 }
 
 // ending selects the warranties that are active today and end by a day.
-const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.status = 1
+const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = ` + kindWarranty + ` AND a.status = 1
 	AND a.start_date <= $2 AND a.end_date >= $2 AND a.end_date <= $3`
 
 // Ending lists the active warranties that the user has access to and that end by a day, soonest
@@ -264,7 +264,7 @@ func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 func (t *Tx) People(id warranty.ID) (list []Recipient, err error) {
 	err = t.tx.Query(t.ctx, `SELECT `+recipientColumns+`
 		FROM access a JOIN recipients r ON r.account_id = a.user_id
-		WHERE a.parent_id = $1 AND a.kind = 1 ORDER BY r.account_id, r.user_id`,
+		WHERE a.parent_id = $1 AND a.kind = `+kindWarranty+` ORDER BY r.account_id, r.user_id`,
 		func(r *engine.Row) error { list = append(list, readRecipient(r)); return nil }, id)
 	return list, err
 }

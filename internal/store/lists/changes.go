@@ -36,6 +36,6 @@ func NoteChild(ctx context.Context, tx engine.Tx, item, parent warranty.ID) erro
 // NoteNew notes a warranty that was just inserted, for the list of the only user who can see it.
 func NoteNew(ctx context.Context, tx engine.Tx, user, id warranty.ID) error {
 	return tx.Later(ctx, `INSERT INTO index_pending (list, item_id, n)
-		SELECT l.list, CAST($2 AS UUID), `+changeNumber+` FROM index_lists l WHERE l.user_id = $1 AND l.kind = 1
+		SELECT l.list, CAST($2 AS UUID), `+changeNumber+` FROM index_lists l WHERE l.user_id = $1 AND l.kind = `+SQLWarranties+`
 		ON CONFLICT (list, item_id) DO UPDATE SET n = index_pending.n + excluded.n`, user, id)
 }

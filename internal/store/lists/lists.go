@@ -37,6 +37,15 @@ const (
 	Documents
 )
 
+// SQLWarranties, SQLClaims and SQLDocuments are the kinds as literals in SQL, and SQLOwner the bit of the owner in
+// access.roles. They are literals, not arguments, because partial indexes are used only for literals.
+const (
+	SQLWarranties = "1"
+	SQLClaims     = "2"
+	SQLDocuments  = "3"
+	SQLOwner      = "1"
+)
+
 // Key identifies a list: the records of one kind that an account has access to.
 type Key struct {
 	User warranty.ID

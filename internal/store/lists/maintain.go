@@ -173,7 +173,8 @@ func (x *Index) countLists(ctx context.Context) error {
 	var long, short []Key
 	err = x.db.Query(ctx, `SELECT u.id, k.kind, l.list,
 			(SELECT count(*) FROM (SELECT 1 FROM access a WHERE a.user_id = u.id AND a.kind = k.kind LIMIT $2) a)
-		FROM users u CROSS JOIN (SELECT 1 AS kind UNION ALL SELECT 2 UNION ALL SELECT 3) k
+		FROM users u CROSS JOIN (SELECT `+SQLWarranties+` AS kind
+			UNION ALL SELECT `+SQLClaims+` UNION ALL SELECT `+SQLDocuments+`) k
 		LEFT JOIN index_lists l ON l.user_id = u.id AND l.kind = k.kind
 		WHERE u.id IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($1) */
 				/*sqlite: unhex(value, '-') FROM json_each($1) */)`, func(r *engine.Row) error {

@@ -23,7 +23,7 @@ const (
 // EarlierClaim selects the claims from before the user owned the warranty. Owners do not read their texts, and
 // ClaimDescription is empty.
 const (
-	EarlierClaim     = `a.roles & 1 <> 0 AND c.owner_id <> a.user_id`
+	EarlierClaim     = `a.roles & ` + SQLOwner + ` <> 0 AND c.owner_id <> a.user_id`
 	ClaimDescription = `CASE WHEN ` + EarlierClaim + ` THEN '' ELSE c.description END`
 )
 
@@ -298,7 +298,8 @@ func readRecord(r *engine.Row) find.Record {
 // standsColumns are the accounts that stand behind a warranty, if they are verified: its issuer until a time,
 // and its confirmed seller. An issuer that owns the record does so only until its offer ends.
 const standsColumns = `w.issuer_id, CASE WHEN NOT EXISTS (SELECT 1 FROM access own
-		WHERE own.user_id = w.issuer_id AND own.kind = 1 AND own.item_id = w.id AND own.roles & 1 <> 0)
+		WHERE own.user_id = w.issuer_id AND own.kind = ` + SQLWarranties + ` AND own.item_id = w.id
+			AND own.roles & ` + SQLOwner + ` <> 0)
 		THEN 9223372036854775807
 	WHEN w.offered_at IS NOT NULL AND w.taken_at IS NULL THEN COALESCE(w.offer_expires_at, 0) ELSE 0 END, w.seller_id`
 
