@@ -15,7 +15,8 @@ type OperatorEvent struct {
 }
 
 // byOperators is the condition of the index history_by_operators: the actions of operators, and commands.
-const byOperators = `(h.action >= 15 AND h.action <= 24 OR h.door = 5)`
+const byOperators = `(h.action >= ` + firstOperatorAction + ` AND h.action <= ` + lastOperatorAction + `
+	OR h.door = ` + doorOperator + `)`
 
 // OperatorHistory lists what operators did, newest first, and returns the total.
 func (s *Store) OperatorHistory(ctx context.Context, p warranty.Paging) (list []OperatorEvent, total int64, err error) {

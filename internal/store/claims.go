@@ -13,7 +13,7 @@ const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.produc
 	` + lists.ClaimDescription + `, c.incident_date, c.status, c.status_reason, c.resolution,
 	CASE WHEN ` + lists.EarlierClaim + ` THEN NULL ELSE c.resolution_note END, c.replacement_serial_number,
 	c.created_at, c.updated_at, c.resolved_at, c.spoke, CASE WHEN EXISTS (SELECT 1 FROM access l
-	WHERE l.parent_id = c.warranty_id AND ` + decides + `) THEN 1 ELSE 2 END`
+	WHERE l.parent_id = c.warranty_id AND ` + decides + `) THEN ` + managedByBusiness + ` ELSE ` + managedByOwner + ` END`
 
 // decides selects the access rows l of who can decide the claims on a warranty: confirmed sellers, and
 // issuers that do not own it.

@@ -136,7 +136,8 @@ func (s *Store) UnusedFiles(ctx context.Context, after string) (list []UnusedFil
 
 // DeletedFiles lists files whose documents were deleted by a time, oldest first.
 func (s *Store) DeletedFiles(ctx context.Context, by time.Time) (list []UnusedFile, err error) {
-	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files u WHERE state = 1 AND since <= $1
+	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files u
+		WHERE state = `+fileDeleted+` AND since <= $1
 		AND NOT EXISTS (SELECT 1 FROM stored_files f WHERE f.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readUnused(r)); return nil }, by, FileBatch)
 	return list, err
@@ -147,7 +148,7 @@ func (t *Tx) NoteUnused(keys []string, state FileState, now time.Time) error {
 	for _, key := range keys {
 		if err := t.later(`INSERT INTO unused_files (storage_key, state, since, size_bytes) VALUES ($1, $2, $3, 0)
 			ON CONFLICT (storage_key) DO UPDATE SET state = excluded.state, since = excluded.since
-			WHERE unused_files.state <> 1`,
+			WHERE unused_files.state <> `+fileDeleted,
 			key, int(state), now); err != nil {
 			return err
 		}
@@ -175,9 +176,10 @@ func (t *Tx) noteDeleted(now time.Time, where string, args ...any) error {
 // noteDeletedIn is noteDeleted for a table with files, which count for the account of a column.
 func (t *Tx) noteDeletedIn(table, account string, now time.Time, where string, args ...any) error {
 	return t.later(`INSERT INTO unused_files (storage_key, state, since, uploader_id, size_bytes)
-		SELECT storage_key, 1, CAST($1 AS BIGINT), `+account+`, size_bytes FROM `+table+` WHERE `+where+`
+		SELECT storage_key, `+fileDeleted+`, CAST($1 AS BIGINT), `+account+`, size_bytes FROM `+table+` WHERE `+where+`
 		ON CONFLICT (storage_key) DO UPDATE
-			SET state = 1, since = excluded.since, uploader_id = excluded.uploader_id, size_bytes = excluded.size_bytes`,
+			SET state = `+fileDeleted+`, since = excluded.since, uploader_id = excluded.uploader_id,
+				size_bytes = excluded.size_bytes`,
 		append([]any{now}, args...)...)
 }
 

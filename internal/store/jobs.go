@@ -68,8 +68,8 @@ func (q JobQueue) Stuck(now time.Time) bool {
 func (s *Store) CountJobs(ctx context.Context, now time.Time) (q JobQueue, err error) {
 	err = queryRow(ctx, s.db, `SELECT count(CASE WHEN leased_until <= $1 THEN 1 END),
 			count(CASE WHEN leased_until > $1 THEN 1 END), min(updated_at),
-			(SELECT count(*) FROM jobs WHERE state = 3)
-		FROM jobs WHERE state IN (1, 4)`, func(r *engine.Row) {
+			(SELECT count(*) FROM jobs WHERE state = `+jobFailed+`)
+		FROM jobs WHERE state IN (`+openJobs+`)`, func(r *engine.Row) {
 		q.Waiting, q.Running = r.Int(), r.Int()
 		if stalled := r.OptionalTime(); stalled != nil {
 			q.Stalled = *stalled
@@ -89,7 +89,7 @@ func (t *Tx) InsertJob(j warranty.Job) error {
 
 // CountOpenJobs counts the open jobs of a locked account.
 func (t *Tx) CountOpenJobs(account warranty.ID) (n int64, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM jobs WHERE account_id = $1 AND state IN (1, 4)`,
+	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM jobs WHERE account_id = $1 AND state IN (`+openJobs+`)`,
 		func(r *engine.Row) { n = r.Int() }, account)
 	return n, err
 }
@@ -118,7 +118,8 @@ func (t *Tx) RestartJob(j warranty.Job, now time.Time) error {
 // there is none.
 func (s *Store) ClaimJob(ctx context.Context, worker warranty.ID, now, until time.Time) (j warranty.Job, err error) {
 	err = s.Write(ctx, func(t *Tx) error {
-		err := queryRow(t.ctx, t.tx, `SELECT `+jobColumns+` FROM jobs j WHERE j.state IN (1, 4) AND j.leased_until <= $1
+		err := queryRow(t.ctx, t.tx, `SELECT `+jobColumns+` FROM jobs j
+			WHERE j.state IN (`+openJobs+`) AND j.leased_until <= $1
 			ORDER BY j.leased_until, j.id LIMIT 1 /*pg: FOR UPDATE SKIP LOCKED */`,
 			func(r *engine.Row) { j = readJob(r) }, now)
 		if err != nil {
@@ -141,7 +142,7 @@ func (s *Store) SaveJob(ctx context.Context, worker warranty.ID, j warranty.Job,
 	return s.Write(ctx, func(t *Tx) error {
 		n, err := t.exec(`UPDATE jobs SET state = $3, result = $4, done = $5, error = $6, leased_until = $7, updated_at = $8,
 				ended_at = COALESCE(ended_at, $9), input = CASE WHEN CAST($9 AS BIGINT) IS NULL THEN input ELSE '' END
-			WHERE id = $1 AND leased_by = $2 AND state IN (1, 4)`,
+			WHERE id = $1 AND leased_by = $2 AND state IN (`+openJobs+`)`,
 			j.ID, worker, j.State, j.Result, j.Done, j.Error, until, now, ended)
 		if err == nil && n != 1 {
 			err = warranty.ErrNotFound

@@ -31,3 +31,43 @@ const (
 	memberRemoved = "0"
 	memberAdmin   = "1"
 )
+
+// Statuses of claims.
+const (
+	claimSubmitted     = "1"
+	claimUnderReview   = "2"
+	claimInfoRequested = "3"
+	claimApproved      = "4"
+	claimInProgress    = "6"
+)
+
+// Sides of claims. A status followed by a side is Claim.Spoke.
+const (
+	sideOwner    = "1"
+	sideBusiness = "2"
+)
+
+// Who decides claims.
+const (
+	managedByBusiness = "1"
+	managedByOwner    = "2"
+)
+
+// standingActive is the stored status of warranties that are neither void nor cancelled.
+const standingActive = "1"
+
+// States of jobs. openJobs are those that a worker has to work on.
+const (
+	openJobs  = "1, 4"
+	jobFailed = "3"
+)
+
+// fileDeleted is FileDeleted.
+const fileDeleted = "1"
+
+// The actions of operators are consecutive numbers.
+const (
+	firstOperatorAction = "15"
+	lastOperatorAction  = "24"
+	doorOperator        = "5"
+)

@@ -195,7 +195,7 @@ func (t *Tx) UpdateOrganization(o warranty.Organization) error {
 func (t *Tx) StandsBehind(organization warranty.ID, today warranty.Date) (found bool, err error) {
 	err = t.tx.Query(t.ctx, `SELECT 1 FROM access a WHERE a.user_id = $1
 		AND a.kind = `+kindWarranty+` AND a.roles & `+roleIssuer+` <> 0
-		AND a.roles & `+roleOwner+` = 0 AND a.status = 1 AND a.end_date >= $2 LIMIT 1`,
+		AND a.roles & `+roleOwner+` = 0 AND a.status = `+standingActive+` AND a.end_date >= $2 LIMIT 1`,
 		func(*engine.Row) error { found = true; return nil }, organization, today)
 	return found, err
 }

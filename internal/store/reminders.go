@@ -65,7 +65,8 @@ func (s *Store) WarrantiesDue(
 	err = s.db.Query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, a.user_id, `+chosenDays+`
 		FROM warranties w CROSS JOIN access a`+joinChoices+`
 		WHERE (w.end_date, w.id) > ($2, $3) AND w.end_date >= $4 AND w.end_date <= $5
-			AND w.standing = 1 AND w.deleted_at IS NULL AND a.parent_id = w.id AND a.kind = `+kindWarranty+`
+			AND w.standing = `+standingActive+` AND w.deleted_at IS NULL
+			AND a.parent_id = w.id AND a.kind = `+kindWarranty+`
 			AND ',' || `+chosenDays+` || ',' LIKE $6
 			AND `+mayBeReminded+`
 			AND NOT EXISTS (SELECT 1 FROM reminded m WHERE m.ends = w.end_date AND m.account_id = a.user_id
@@ -122,7 +123,7 @@ func (s *Store) AccountsDue(ctx context.Context, limit int) (list []warranty.ID,
 // that they are in an email. Warranties that changed meanwhile are left out.
 func (t *Tx) TakeDue(account warranty.ID, now time.Time, limit int) (list []Due, total int64, err error) {
 	const open = ` FROM reminded m JOIN warranties w ON w.id = m.warranty_id AND w.end_date = m.ends
-		WHERE m.account_id = $1 AND m.mailed_at IS NULL AND w.standing = 1 AND w.deleted_at IS NULL
+		WHERE m.account_id = $1 AND m.mailed_at IS NULL AND w.standing = ` + standingActive + ` AND w.deleted_at IS NULL
 		AND EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id
 			AND a.kind = ` + kindWarranty + ` AND a.user_id = $1)`
 	err = t.tx.Query(t.ctx, `SELECT w.id, w.product_name, w.reference, w.end_date`+open+`

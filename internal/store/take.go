@@ -25,7 +25,7 @@ type Taking struct {
 }
 
 // canBeTaken selects the warranties w that a code can take: those that are neither deleted, void nor cancelled.
-const canBeTaken = `w.deleted_at IS NULL AND w.standing = 1`
+const canBeTaken = `w.deleted_at IS NULL AND w.standing = ` + standingActive
 
 // fromCode selects the warranty w of a code $1 that is valid at $2. Its giver g still owns it. i is its issuer.
 const fromCode = ` FROM offer_codes c JOIN warranties w ON w.id = c.warranty_id JOIN users g ON g.id = c.giver_id

@@ -14,26 +14,37 @@ import (
 const isManaged = `(a.roles & ` + roleOwner + ` = 0
 		OR EXISTS (SELECT 1 FROM access l WHERE l.parent_id = a.parent_id AND ` + decides + `))`
 
+// Who wrote last in the current status, where that changes who is waited for.
+const (
+	underReview     = `a.status = ` + claimUnderReview
+	spokeInReview   = claimUnderReview + sideBusiness
+	businessWrote   = underReview + ` AND a.start_date = ` + spokeInReview
+	ownerWroteAfter = `a.status = ` + claimApproved + ` AND a.start_date = ` + claimApproved + sideOwner + `
+		OR a.status = ` + claimInProgress + ` AND a.start_date = ` + claimInProgress + sideOwner
+)
+
 // waitingFor selects the claims that wait for a side.
 var waitingFor = map[warranty.ClaimSide]string{
-	warranty.OwnerSide: `(a.status = 3 OR a.status = 2 AND a.start_date = 22) AND ` + isManaged,
-	warranty.BusinessSide: `(a.status = 1 OR a.status = 2 AND a.start_date <> 22
-		OR a.status = 4 AND a.start_date = 41 OR a.status = 6 AND a.start_date = 61) AND ` + isManaged,
+	warranty.OwnerSide: `(a.status = ` + claimInfoRequested + ` OR ` + businessWrote + `) AND ` + isManaged,
+	warranty.BusinessSide: `(a.status = ` + claimSubmitted + `
+		OR ` + underReview + ` AND a.start_date <> ` + spokeInReview + `
+		OR ` + ownerWroteAfter + `) AND ` + isManaged,
 }
 
 // waitsForMe selects the claims that wait for the account of the access row. The two parts use an index each,
 // because the accounts are listed on every page.
 const (
 	waitsForMe = `(` + waiting + ` OR ` + waitingSpoke + `)`
+	owns       = `a.roles & ` + roleOwner + ` = ` + roleOwner
+	ownsNot    = `a.roles & ` + roleOwner + ` = 0`
 	// waiting has the condition of the index access_waiting. An approved claim is in the index, but does not wait.
-	waiting = `a.kind = ` + kindClaim + ` AND (a.status IN (1, 2, 4) AND a.roles & ` + roleOwner + ` = 0 OR a.status = 3
-			AND a.roles & ` + roleOwner + ` = ` + roleOwner + `)
-		AND a.status <> 4 AND NOT (a.status = 2 AND a.start_date = 22) AND ` + isManaged
+	waiting = `a.kind = ` + kindClaim + `
+		AND (a.status IN (` + claimSubmitted + `, ` + claimUnderReview + `, ` + claimApproved + `) AND ` + ownsNot + `
+			OR a.status = ` + claimInfoRequested + ` AND ` + owns + `)
+		AND a.status <> ` + claimApproved + ` AND NOT (` + businessWrote + `) AND ` + isManaged
 	// waitingSpoke has the condition of the index access_spoke.
 	waitingSpoke = `a.kind = ` + kindClaim + ` AND a.start_date > 0
-		AND (a.status = 2 AND a.start_date = 22 AND a.roles & ` + roleOwner + ` = ` + roleOwner + `
-		OR (a.status = 4 AND a.start_date = 41 OR a.status = 6 AND a.start_date = 61)
-		AND a.roles & ` + roleOwner + ` = 0) AND ` + isManaged
+		AND (` + businessWrote + ` AND ` + owns + ` OR (` + ownerWroteAfter + `) AND ` + ownsNot + `) AND ` + isManaged
 )
 
 // mostWaiting limits how many claims of each kind WaitingClaims looks at: of more, it takes some.

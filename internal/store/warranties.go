@@ -196,7 +196,8 @@ func needsScan(in warranty.ListWarranties) bool {
 }
 
 // ending selects the warranties that are active today and end by a day.
-const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = ` + kindWarranty + ` AND a.status = 1
+const ending = ` FROM access a
+	WHERE a.user_id = $1 AND a.kind = ` + kindWarranty + ` AND a.status = ` + standingActive + `
 	AND a.start_date <= $2 AND a.end_date >= $2 AND a.end_date <= $3`
 
 // Ending lists the active warranties that the user has access to and that end by a day, soonest
