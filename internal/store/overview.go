@@ -16,7 +16,7 @@ type Statuses struct{ Total, Active, Expired int64 }
 // of other lists are remembered.
 func (s *Store) CountStatuses(ctx context.Context, user warranty.ID, today warranty.Date) (c Statuses, err error) {
 	key := lists.Key{User: user, Kind: lists.Warranties}
-	if found, err := s.lists.With(ctx, key, func(_ engine.Querier, index *lists.Snapshot) error {
+	if found, err := s.lists.Totals(ctx, key, func(index *lists.Snapshot) error {
 		counts, err := index.Count(&find.Question{Today: today}, warranty.GroupByStatus)
 		if err == nil {
 			c = Statuses{counts.Total(), counts.Of(warranty.Active.String()), counts.Of(warranty.Expired.String())}

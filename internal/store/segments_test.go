@@ -521,3 +521,56 @@ func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
 		}
 	})
 }
+
+// TestKnownPagesFollowOtherProcesses: a process that answers from the snapshot that it knows notices what another one
+// changed since, in pages, searches and counts.
+func TestKnownPagesFollowOtherProcesses(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		here, there := open(t, database), open(t, database)
+		here.SegmentLists(3, 4, 2)
+		there.SegmentLists(3, 4, 2)
+		base := ids.Add(1_000_000)
+		s := &segmentScript{script: &script{Store: there, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		s.must(t, s.addUser)
+		for range 12 {
+			s.must(t, s.addWarranty)
+		}
+		user, today := s.users[0].ID, s.today()
+		maintain := func() {
+			there.lists.NoteLength(user, 1<<20)
+			for range 2 {
+				if err := there.MaintainSegments(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 100}}
+		sorted := in
+		sorted.Sort = warranty.ByProductName
+		maintain()
+		for what, total := range map[string]func() (int64, error){
+			"page":   func() (n int64, err error) { _, n, err = here.Warranties(t.Context(), user, in, today); return n, err },
+			"search": func() (n int64, err error) { _, n, err = here.Warranties(t.Context(), user, sorted, today); return n, err },
+			"count": func() (int64, error) {
+				n, err := here.Summary(t.Context(), user, warranty.SummarizeWarranties{GroupBy: warranty.GroupByStatus, Limit: 10}, today)
+				return n.Total, err
+			},
+		} {
+			for i, step := range []func(){
+				func() {}, func() { s.must(t, s.addWarranty) }, func() { s.must(t, s.delete) }, maintain,
+				func() { s.must(t, s.addWarranty); maintain() },
+			} {
+				for range 3 { // the third answer is that of a known snapshot
+					if _, err := total(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				step()
+				want := number(t, there, `SELECT count(*) FROM access WHERE user_id = $1 AND kind = 1`, user)
+				if got, err := total(); got != want || err != nil {
+					t.Errorf("step %d: the total of the %s is %d, want %d: %v", i, what, got, want, err)
+				}
+			}
+		}
+	})
+}

@@ -235,7 +235,7 @@ func (s *Store) EndDates(
 	ctx context.Context, user warranty.ID, today, last warranty.Date,
 ) (days map[warranty.Date]int64, err error) {
 	key := lists.Key{User: user, Kind: lists.Warranties}
-	if found, err := s.lists.With(ctx, key, func(_ engine.Querier, index *lists.Snapshot) (err error) {
+	if found, err := s.lists.Totals(ctx, key, func(index *lists.Snapshot) (err error) {
 		days, err = index.CountEnds(&find.Question{Today: today, ExpiringBy: &last})
 		return err
 	}); found || err != nil {

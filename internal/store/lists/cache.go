@@ -32,6 +32,11 @@ func (x *Index) get(key segmentID, version int64, first warranty.ID, size int) *
 func (x *Index) forget(key segmentID, entry *segment) {
 	delete(x.entries, key)
 	x.memory -= entry.memory
+	for list, latest := range x.latest {
+		if latest.state.list == key.list {
+			delete(x.latest, list) // it would keep the segment in memory
+		}
+	}
 }
 
 // resize updates the memory of segments and evicts others, in no order, while the cache is too large.

@@ -32,6 +32,7 @@ type Index struct {
 	indexed    map[Key]bool   // lists that had an index recently
 	corrupt    map[int64]bool // indexes to drop
 	pending    map[int64]*pendingSet
+	latest     map[Key]seen
 }
 
 // Limits are the sizes of an index. Tests, whose lists are short, have smaller ones.
@@ -66,6 +67,7 @@ func New(db *engine.DB) *Index {
 		candidates: map[warranty.ID]bool{},
 		corrupt:    map[int64]bool{},
 		pending:    map[int64]*pendingSet{},
+		latest:     map[Key]seen{},
 	}
 }
 
@@ -163,7 +165,10 @@ func (x *Index) Open(ctx context.Context, q engine.Querier, key Key) (*Snapshot,
 		return nil, err
 	}
 	s.Load = func(wants []find.Want) error { return x.loadParts(ctx, q, s, wants) }
-	return s, x.readPending(ctx, q, s, key, sum)
+	if err = x.readPending(ctx, q, s, key, sum); err == nil {
+		x.note(key, s)
+	}
+	return s, err
 }
 
 // loadParts reads parts of segments into the cache.

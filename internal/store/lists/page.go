@@ -28,6 +28,9 @@ func Page[T any](
 	ctx context.Context, x *Index, l *List, question func() *find.Question, p warranty.Paging, sh *Shape[T],
 ) (rows []T, total int64, err error) {
 	if l.isWhole() {
+		if rows, total, ok, err := knownPage(ctx, x, l.Key, question(), p, sh); ok || err != nil {
+			return rows, total, err
+		}
 		found, err := x.With(ctx, l.Key, func(q engine.Querier, s *Snapshot) error {
 			answer, err := s.Ask(question(), p.Offset(), p.Limit)
 			if err != nil {
@@ -87,24 +90,30 @@ func Rows[T any](
 		return nil, err
 	}
 	byID := make(map[warranty.ID]T, len(ids))
-	// PostgreSQL plans for a typical list, where a scan would be cheaper. The limit prevents that.
-	err = q.Query(ctx, `SELECT `+sh.Columns+` FROM
-		/*pg: json_array_elements_text($3) n CROSS JOIN LATERAL
-			(SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id = n.value::uuid LIMIT 1) a */
-		/*sqlite: (SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2
-			AND a.item_id IN (SELECT unhex(value, '-') FROM json_each($3))) a */ `+sh.Joins,
-		func(r *engine.Row) error {
-			row := sh.Read(r)
-			byID[sh.ID(row)] = row
-			return nil
-		}, key.User, key.Kind, string(param))
+	err = q.Query(ctx, `SELECT `+sh.Columns+` FROM (`+accessOf+`) a `+sh.Joins, func(r *engine.Row) error {
+		row := sh.Read(r)
+		byID[sh.ID(row)] = row
+		return nil
+	}, key.User, key.Kind, string(param))
+	return inOrderOf(ids, byID), err
+}
+
+// accessOf selects the access rows of the user $1 to the records of the kind $2 with the ids $3. PostgreSQL plans for a
+// typical list, where a scan would be cheaper. The limit prevents that.
+const accessOf = `/*pg: SELECT a.* FROM json_array_elements_text($3) n CROSS JOIN LATERAL
+		(SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id = n.value::uuid LIMIT 1) a */
+	/*sqlite: SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2
+		AND a.item_id IN (SELECT unhex(value, '-') FROM json_each($3)) */`
+
+// inOrderOf returns the records in the order of their ids.
+func inOrderOf[T any](ids []warranty.ID, byID map[warranty.ID]T) []T {
 	rows := make([]T, 0, len(ids))
 	for _, wanted := range ids {
 		if row, ok := byID[wanted]; ok {
 			rows = append(rows, row)
 		}
 	}
-	return rows, err
+	return rows
 }
 
 // pageOf returns the elements of a page.

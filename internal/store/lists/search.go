@@ -61,6 +61,11 @@ func Search[T any](
 	if err != nil {
 		return nil, 0, err
 	}
+	if indexed && l.isWhole() {
+		if rows, total, ok, err := knownPage(ctx, x, l.Key, question, p, sh); ok || err != nil {
+			return rows, total, err
+		}
+	}
 	if !indexed {
 		rows, total, short, err := searchShort(ctx, x, l, question, p, sh)
 		if short || err != nil {
@@ -149,27 +154,16 @@ func (x *Index) Count(
 		return nil, err
 	}
 	defer release()
-	err = x.db.Read(ctx, func(q engine.Querier) error {
-		counts, err = x.count(ctx, q, l, question, by)
-		return err
-	})
-	return counts, err
-}
-
-// count counts records per group, from the segments of a long list or from all records.
-func (x *Index) count(
-	ctx context.Context, q engine.Querier, l *List, question *find.Question, by warranty.SummaryGroup,
-) (counts *find.Counts, err error) {
 	if l.isWhole() {
-		answered, err := x.use(ctx, q, l.Key, func(s *Snapshot) (err error) {
+		found, err := x.Totals(ctx, l.Key, func(s *Snapshot) (err error) {
 			counts, err = s.Count(question, by)
 			return err
 		})
-		if answered || err != nil {
+		if found || err != nil {
 			return counts, err
 		}
 	}
 	counts = find.NewCounts(by)
-	err = x.Each(ctx, q, l, question, func(r find.Record) { counts.Add(&r, question.Today) })
+	err = x.Each(ctx, x.db, l, question, func(r find.Record) { counts.Add(&r, question.Today) })
 	return counts, err
 }
