@@ -549,8 +549,11 @@ func TestKnownPagesFollowOtherProcesses(t *testing.T) {
 		sorted.Sort = warranty.ByProductName
 		maintain()
 		for what, total := range map[string]func() (int64, error){
-			"page":   func() (n int64, err error) { _, n, err = here.Warranties(t.Context(), user, in, today); return n, err },
-			"search": func() (n int64, err error) { _, n, err = here.Warranties(t.Context(), user, sorted, today); return n, err },
+			"page": func() (n int64, err error) { _, n, err = here.Warranties(t.Context(), user, in, today); return n, err },
+			"search": func() (n int64, err error) {
+				_, n, err = here.Warranties(t.Context(), user, sorted, today)
+				return n, err
+			},
 			"count": func() (int64, error) {
 				n, err := here.Summary(t.Context(), user, warranty.SummarizeWarranties{GroupBy: warranty.GroupByStatus, Limit: 10}, today)
 				return n.Total, err
