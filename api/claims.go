@@ -21,6 +21,15 @@ var (
 			"approved and in_progress. People file them at claim_url of get_warranty and decide at web_url.",
 		ToolFields: []string{"id", "claim_number", "warranty", "type", "incident_date", "status"},
 	})
+	CountClaims = define[warranty.CountClaims, warranty.ClaimCounts](Spec{
+		Name:    "claims.count",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/claims/count",
+		Auth:    Credential,
+		Scope:   warranty.ClaimsRead,
+		Summary: "Count your claims by where they are in your work.",
+	})
 	GetClaim = define[warranty.GetClaim, warranty.Claim](Spec{
 		Name:    "claims.get",
 		Method:  http.MethodGet,
@@ -74,6 +83,27 @@ var (
 		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition,
 			warranty.IdempotencyKeyReused},
 	})
+	ListNotes = define[warranty.ListNotes, warranty.Page[warranty.Note]](Spec{
+		Name:    "claims.notes",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/claims/{id}/notes",
+		Auth:    Credential,
+		Scope:   warranty.ClaimsRead,
+		Summary: "List the notes that your team wrote about a claim that you decide, newest first.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed},
+	})
+	WriteNote = define[warranty.WriteNote, warranty.Note](Spec{
+		Name:     "claims.note",
+		Method:   http.MethodPost,
+		Base:     Host,
+		Path:     "/claims/{id}/notes",
+		Auth:     SessionOnly,
+		Summary:  "Write a note about a claim that you decide. Only your team reads it.",
+		Status:   http.StatusCreated,
+		Location: "/v1/claims/{id}/notes",
+		Errors:   []warranty.Code{warranty.RoleNotAllowed, warranty.InUse, warranty.IdempotencyKeyReused},
+	})
 	GetClaimHandling = define[warranty.GetClaimHandling, warranty.ClaimHandling](Spec{
 		Name:    "claims.handling",
 		Method:  http.MethodGet,
@@ -97,11 +127,14 @@ var (
 // claimOperations are the rows of this file in the operation table.
 var claimOperations = []*Spec{
 	ListClaims.Spec,
+	CountClaims.Spec,
 	GetClaim.Spec,
 	FileClaim.Spec,
 	MoveClaim.Spec,
 	ListMessages.Spec,
 	WriteMessage.Spec,
+	ListNotes.Spec,
+	WriteNote.Spec,
 	GetClaimHandling.Spec,
 	AssignClaim.Spec,
 }

@@ -136,7 +136,7 @@ var manyLines = []string{
 	"warranties.update status_reason",
 	"warranties.correct description", "warranties.correct reason",
 	"claims.file description",
-	"claims.move reason", "claims.write body", "replies.create body", "replies.update body",
+	"claims.move reason", "claims.write body", "claims.note body", "replies.create body", "replies.update body",
 	"claims.move resolution_note",
 	"products.create terms",
 	"products.update terms",

@@ -112,7 +112,7 @@ func TestSeedParameters(t *testing.T) {
 		"GET /api/v1/warranties/{id}":         "id* (fields)",
 		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (status_reason) (external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (customer_name) (if_match)",
 		"DELETE /api/v1/warranties/{id}":      "id* (if_match) (force)",
-		"GET /api/v1/claims":                  "page limit status warranty_id (waiting_for) (q) (customer) (updated_since) (sort) (fields)",
+		"GET /api/v1/claims":                  "page limit status warranty_id (waiting_for) (queue) (assignee) (replied) (age) (q) (customer) (updated_since) (sort) (fields)",
 		"GET /api/v1/claims/{id}":             "id* (fields)",
 		"GET /api/v1/documents":               "page limit warranty_id q (fields)",
 		"GET /api/v1/documents/{id}":          "id* (fields)",
@@ -419,7 +419,7 @@ func TestRefusals(t *testing.T) {
 func TestPaged(t *testing.T) {
 	for _, s := range api.Operations() {
 		if want := strings.HasSuffix(s.Name, ".list") || strings.HasSuffix(s.Name, ".history") ||
-			s.Name == "warranties.deleted" || s.Name == "claims.messages" || s.Name == "tokens.requests"; s.Paged() != want {
+			s.Name == "warranties.deleted" || s.Name == "claims.messages" || s.Name == "claims.notes" || s.Name == "tokens.requests"; s.Paged() != want {
 			t.Errorf("%s is paged: %t", s.Name, s.Paged())
 		}
 		takesPages := slices.ContainsFunc(s.Params, func(p api.Param) bool { return p.Name == "page" || p.Name == "after" })

@@ -18,6 +18,11 @@ type Claim struct {
 	Status                  ClaimStatus  `json:"status" doc:"Status of the claim."`
 	ManagedBy               ManagedBy    `json:"managed_by" doc:"Who decides the claim: business, or owner if no issuer or confirmed seller can. Then the claim is a log that the owner keeps."`
 	WaitingFor              *ClaimSide   `json:"waiting_for" doc:"Who has to act next: owner or business. null if nobody has to, or if the owner keeps the claim as a log."`
+	WaitingSince            *time.Time   `json:"waiting_since" doc:"Since when that side has to act; null if nobody has to."`
+	Queue                   ClaimQueue   `json:"queue" doc:"Where the claim is in your work. Every claim is in exactly one queue."`
+	Fault                   string       `json:"fault" doc:"First line of the description, shortened."`
+	Customer                *Customer    `json:"customer" doc:"The owner, as shared with businesses by filing the claim or writing a message. Only for those who decide the claim; otherwise null."`
+	Assignee                *Assignee    `json:"assignee" doc:"Member of your organization who works on the claim; null if nobody does."`
 	StatusReason            *string      `json:"status_reason" doc:"Reason for the status."`
 	Resolution              *Resolution  `json:"resolution" doc:"How the claim was resolved."`
 	ResolutionNote          *string      `json:"resolution_note" doc:"Note on the resolution."`
@@ -29,6 +34,8 @@ type Claim struct {
 	LastMessage             *LastMessage `json:"last_message" doc:"The latest message, shortened; null if there is none that you can read."`
 	Messages                []Message    `json:"messages,omitzero" lists:"no" doc:"The latest 20 messages, newest first. Only in a single claim."`
 	Spoke                   int64        `json:"-"` // who wrote last since the status changed: see Waiting
+	Since                   time.Time    `json:"-"` // since when the claim waits for whom it waits for
+	Roles                   Roles        `json:"-"` // the reader's on the warranty
 	Replay                  bool         `json:"-"` // a stored response to an earlier request
 }
 
@@ -139,6 +146,10 @@ type ListClaims struct {
 	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status." tool:"Their status."`
 	WarrantyID WarrantyKey `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty. ID or reference number." tool:"ID or reference number."`
 	WaitingFor ClaimSide   `json:"waiting_for,omitzero" in:"query" doc:"Only claims that wait for this side." tool:"Whose turn it is."`
+	Queue      ClaimQueue  `json:"queue,omitzero" in:"query" doc:"Only claims in this queue of your work." tool:"Where they are in your work."`
+	Assignee   string      `json:"assignee,omitzero" in:"query" max:"36" doc:"Only claims that this member of your organization works on: me, an ID, or none for claims that nobody works on." example:"me" tool:"me, none or the ID of a member."`
+	Replied    bool        `json:"replied,omitzero" in:"query" doc:"Only claims in which the other side wrote last." tool:"The other side wrote last."`
+	Age        *int        `json:"age,omitempty" in:"query" min:"0" max:"3650" doc:"Only claims that have waited for at least this many days." example:"3" tool:"Days they have waited at least."`
 	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description, in the product it is about and, on warranties that you issued, in the customer's name and email." tool:"Words to find, also of the shop's customer."`
 	Customer   string      `json:"customer,omitzero" in:"query" max:"254" doc:"Only claims on warranties that you issued to this customer: an email address or its start, or words, each the start of a word in the customer's name or email. Case and accents are ignored." tool:"Name or email of the shop's customer."`
 	// UpdatedSince is not a feed: claims that a transaction in progress changes can be missing.
@@ -172,6 +183,10 @@ func (in *ListClaims) Check() error {
 	in.Paging.Check(&c)
 	in.Q = c.query(in.Q)
 	in.Customer = c.text("customer", in.Customer, 0, MaxEmail)
+	in.Assignee = c.text("assignee", in.Assignee, 0, maxAssignee)
+	if in.Age != nil && (*in.Age < 0 || *in.Age > maxDays) {
+		c.Add("age", "out_of_range", "Must be between 0 and 3650 days.")
+	}
 	return c.Err()
 }
 
@@ -357,7 +372,9 @@ func (in MoveClaim) Apply(c Claim, roles Roles, now time.Time) (Claim, error) {
 		if err := c.mayMove(m.by, roles); err != nil {
 			return c, err
 		}
+		before := c
 		c.Status, c.StatusReason, c.UpdatedAt, c.Spoke = in.Status, Optional(in.Reason), now, 0
+		c.waits(before, now)
 		if in.Status == Resolved {
 			c.Resolution, c.ResolvedAt = &in.Resolution, &now
 			c.ResolutionNote = Optional(in.ResolutionNote)

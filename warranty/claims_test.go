@@ -93,6 +93,9 @@ func TestClaimMoves(t *testing.T) {
 					in := warranty.MoveClaim{Status: to, Reason: "New."}
 					after := before
 					after.Status, after.StatusReason, after.UpdatedAt = to, new("New."), now
+					if was, is := before.Waiting(), after.Waiting(); was == nil || is == nil || *was != *is {
+						after.Since = now // it waits for another side
+					}
 					if to == warranty.Resolved {
 						in.Resolution, in.ResolutionNote = warranty.Replaced, "By a new one."
 						after.Resolution, after.ResolutionNote, after.ResolvedAt = new(warranty.Replaced), new("By a new one."), &now
@@ -191,7 +194,8 @@ func TestCheckCoverage(t *testing.T) {
 // TestClaimJSON compares the fields with the contract, section 5.
 func TestClaimJSON(t *testing.T) {
 	want := strings.Fields("id claim_number warranty_id warranty type description incident_date status managed_by waiting_for status_reason resolution resolution_note " +
-		"replacement_serial_number created_at updated_at resolved_at web_url last_message")
+		"replacement_serial_number created_at updated_at resolved_at web_url last_message " +
+		"customer fault waiting_since assignee queue") // and section 22
 	slices.Sort(want)
 	if diff := cmp.Diff(want, keys(t, warranty.Claim{})); diff != "" {
 		t.Errorf("fields (-contract +got):\n%s", diff)

@@ -39,11 +39,15 @@ type LastMessage struct {
 
 // Excerpt returns the beginning of a message.
 func (m Message) Excerpt() *LastMessage {
-	e := &LastMessage{Author: m.Author, Body: m.Body, CreatedAt: m.CreatedAt}
-	if text := []rune(e.Body); len(text) > MaxExcerpt {
-		e.Body = strings.TrimRightFunc(string(text[:MaxExcerpt-1]), unicode.IsSpace) + "…"
+	return &LastMessage{Author: m.Author, Body: excerpt(m.Body, MaxExcerpt), CreatedAt: m.CreatedAt}
+}
+
+// excerpt returns the beginning of a text. A longer one ends in ….
+func excerpt(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return strings.TrimRightFunc(string(runes[:most-1]), unicode.IsSpace) + "…"
 	}
-	return e
+	return text
 }
 
 // Author is who wrote a message.
@@ -165,11 +169,21 @@ const spokeStatus = 10
 // Says notes that a side wrote a message. The reply of an owner who was asked for information continues the
 // review; it reports whether it did.
 func (c *Claim) Says(side ClaimSide, now time.Time) (replied bool) {
+	before := *c
 	if replied = c.Status == InfoRequested && side == OwnerSide && c.ManagedBy == ManagedByBusiness; replied {
 		c.Status, c.StatusReason = UnderReview, nil
 	}
 	c.Spoke, c.UpdatedAt = spokeStatus*EnumNumber(c.Status)+EnumNumber(side), now
+	c.waits(before, now)
 	return replied
+}
+
+// waits notes since when a changed claim waits for a side: for another one, since now.
+func (c *Claim) waits(before Claim, now time.Time) {
+	was, is := before.Waiting(), c.Waiting()
+	if was == nil || is == nil || *was != *is {
+		c.Since = now
+	}
 }
 
 // Waiting returns the side that a claim waits for, or nil. spoke is who wrote last in the present status.

@@ -211,7 +211,7 @@ func (f *WarrantyFilter) check(c *Checks) {
 	f.Seller = c.text("seller", f.Seller, 0, MaxEmail)
 	f.ExternalID = c.text("external_id", f.ExternalID, 0, MaxExternalID)
 	f.Customer = c.text("customer", f.Customer, 0, MaxEmail)
-	if d := f.ExpiringWithinDays; d != nil && (*d < 0 || *d > 3650) {
+	if d := f.ExpiringWithinDays; d != nil && (*d < 0 || *d > maxDays) {
 		c.Add("expiring_within_days", "out_of_range", "Must be between 0 and 3650 days.")
 	}
 	if !f.EndsFrom.IsZero() && !f.EndsTo.IsZero() && f.EndsTo < f.EndsFrom {

@@ -195,6 +195,10 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		sampleProduct(),
 		sampleMessage(), sampleMessage().Author, sampleMessage().Documents[0],
 		sampleHandling(), *sampleHandling().Customer, *sampleHandling().AssignedTo,
+		warranty.Note{ID: sampleID(12), Author: "Ivo Brenner", Body: "Returned machine. If it is the seal again, replace it.",
+			CreatedAt: sampleNow},
+		warranty.ClaimCounts{WaitingForUs: 44, InProgress: 9, WaitingForThem: 12, Done: 318, Mine: 11, Unassigned: 19, Replied: 9,
+			Oldest: new(sampleNow.AddDate(0, 0, -20))},
 		warranty.SavedReply{ID: sampleID(11), Title: "Ask for the type plate", Body: "Please send a photo of the type plate.",
 			CreatedAt: sampleNow, UpdatedAt: sampleNow},
 		warranty.Reminders{Days: warranty.DefaultReminderDays()},
@@ -373,6 +377,11 @@ func sampleClaimOn(w warranty.Warranty) warranty.Claim {
 		StatusReason: warranty.Optional("A technician will call within three days."),
 		CreatedAt:    sampleNow.AddDate(0, 0, -12),
 		UpdatedAt:    sampleNow.AddDate(0, 0, -11),
+		WaitingSince: new(sampleNow.AddDate(0, 0, -12)),
+		Queue:        warranty.WaitingForUs,
+		Fault:        "The drum no longer turns; the motor hums.",
+		Customer:     sampleHandling().Customer,
+		Assignee:     sampleHandling().AssignedTo,
 	}
 }
 

@@ -253,8 +253,9 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 
 // ForOrganization reports whether the example acts for an organization.
 func (e Example) ForOrganization() bool {
-	return strings.HasPrefix(e.Spec.Name, "products.") || e.Spec.Name == api.AssignClaim.Name ||
-		e.Spec.Name == api.GetClaimHandling.Name
+	return strings.HasPrefix(e.Spec.Name, "products.") || slices.Contains([]string{
+		api.AssignClaim.Name, api.GetClaimHandling.Name, api.ListNotes.Name, api.WriteNote.Name,
+	}, e.Spec.Name)
 }
 
 // Request returns the path and the body with values in place of the variables.

@@ -27,8 +27,8 @@ var products = []string{
 // to the model.
 const (
 	maxListBytes   = 14_700
-	maxToolsBytes  = 23_700
-	maxSchemaBytes = 11_400
+	maxToolsBytes  = 24_200
+	maxSchemaBytes = 11_800
 )
 
 // TestAnswersAreShort bounds what a model reads: a page of 100 warranties as text, and the

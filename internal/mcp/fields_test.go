@@ -64,6 +64,8 @@ func TestEveryFieldOfferedOnAListIsAnswered(t *testing.T) {
 			"brand": "Bosch", "model": "K1", "gtin": "4006381333931", "purchase_date": "2020-01-01", "price": "9.90",
 			"currency": "EUR", "customer_name": "Kim Larsen"})
 		closed, open := claim(w, kim.Session, sold.ID, "It leaks"), claim(w, kim.Session, sold.ID, "It hums")
+		w.Must(200, servertest.Request{Method: "PUT", Path: "/api/claims/" + open + "/handling", Secret: halden.member.Session,
+			Header: halden.headers, Body: fields{"user_id": halden.member.ID}})
 		halden.post(w, 201, "/api/claims/"+open+"/messages", fields{"body": "Since when?"})
 		halden.post(w, 200, "/api/claims/"+closed+"/status", fields{"status": "approved", "reason": "Covered."})
 		halden.post(w, 200, "/api/claims/"+closed+"/status", fields{"status": "resolved", "reason": "Done.",

@@ -159,7 +159,7 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 	case uses(op, "claims"):
 		var claim struct{ ID string }
 		owner := who.Session
-		if strings.HasSuffix(op.Path, "/handling") { // of a claim that an organization decides
+		if strings.HasSuffix(op.Path, "/handling") || strings.HasSuffix(op.Path, "/notes") { // of a claim that an organization decides
 			s.handover(api.TakeHandover.Spec, who, values)
 			owner, values["SVC_SESSION"] = values["SVC_SESSION"], who.Session
 			s.send(http.StatusOK, owner, api.TakeHandover.Spec, map[string]any{"code": values["CODE"]}, nil)
@@ -239,7 +239,7 @@ func (s *Stage) till(who Person, values map[string]string) {
 	s.account = values["ORGANIZATION_ID"]
 	defer func() { s.account = "" }()
 	s.send(http.StatusCreated, who.Session, api.CreateToken.Spec,
-		map[string]any{"name": "Till", "scopes": []string{"warranties:read", "warranties:write"}}, &token)
+		map[string]any{"name": "Till", "scopes": []string{"warranties:read", "warranties:write", "claims:read"}}, &token)
 	values["SVC_API_KEY"] = token.Secret
 }
 

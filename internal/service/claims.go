@@ -13,11 +13,14 @@ import (
 func (s *Service) claimOperations() []api.Bound {
 	return []api.Bound{
 		api.Bind(api.ListClaims, s.ListClaims),
+		api.Bind(api.CountClaims, s.CountClaims),
 		api.Bind(api.GetClaim, s.GetClaim),
 		api.Bind(api.FileClaim, s.FileClaim),
 		api.Bind(api.MoveClaim, s.MoveClaim),
 		api.Bind(api.ListMessages, s.ListMessages),
 		api.Bind(api.WriteMessage, s.WriteMessage),
+		api.Bind(api.ListNotes, s.ListNotes),
+		api.Bind(api.WriteNote, s.WriteNote),
 		api.Bind(api.GetClaimHandling, s.GetClaimHandling),
 		api.Bind(api.AssignClaim, s.AssignClaim),
 	}
@@ -30,48 +33,24 @@ func (s *Service) ListClaims(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Claim]{}, err
 	}
-	return s.listClaims(ctx, p, in, nil)
-}
-
-// ListAssignedClaims lists the claims that the principal works on for an organization.
-func (s *Service) ListAssignedClaims(
-	ctx context.Context, p warranty.Principal, in warranty.ListClaims,
-) (warranty.Page[warranty.Claim], error) {
-	if err := in.Check(); err != nil {
-		return warranty.Page[warranty.Claim]{}, err
-	}
-	return s.listClaims(ctx, p, in, &p.User.ID)
-}
-
-// ListWaitingClaims lists the claims that wait for the principal's account.
-func (s *Service) ListWaitingClaims(
-	ctx context.Context, p warranty.Principal, in warranty.ListClaims,
-) (warranty.Page[warranty.Claim], error) {
-	if err := in.Check(); err != nil {
-		return warranty.Page[warranty.Claim]{}, err
-	}
-	list, total, err := s.Store.ClaimsFor(ctx, p.Account.ID, in)
-	return s.showClaims(ctx, p, in, list, total, err)
-}
-
-func (s *Service) listClaims(
-	ctx context.Context, p warranty.Principal, in warranty.ListClaims, assignee *warranty.ID,
-) (warranty.Page[warranty.Claim], error) {
-	list, total, err := s.Store.Claims(ctx, p.Account.ID, in, assignee)
-	return s.showClaims(ctx, p, in, list, total, err)
-}
-
-// showClaims returns a page of stored claims, with their latest messages if they are wanted.
-func (s *Service) showClaims(ctx context.Context, p warranty.Principal, in warranty.ListClaims,
-	list []warranty.Claim, total int64, err error,
-) (warranty.Page[warranty.Claim], error) {
+	list, total, err := s.Store.Claims(ctx, p.Account.ID, p.User.ID, in)
 	if err == nil && in.Wants("last_message") {
 		err = s.Store.LastMessages(ctx, p.Account.ID, list)
+	}
+	if err == nil && (in.Wants("customer") || in.Wants("assignee")) {
+		err = s.Store.Handlings(ctx, p.Account.ID, list)
 	}
 	for i := range list {
 		s.showClaim(&list[i])
 	}
 	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// CountClaims counts the claims that the principal can see by queue.
+func (s *Service) CountClaims(
+	ctx context.Context, p warranty.Principal, _ warranty.CountClaims,
+) (warranty.ClaimCounts, error) {
+	return s.Store.ClaimCounts(ctx, p.Account.ID, p.User.ID)
 }
 
 // GetClaim returns a claim that the principal can see, with its latest messages.
@@ -80,6 +59,16 @@ func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warrant
 	if err != nil {
 		return c, err
 	}
+	return s.wholeClaim(ctx, p, c)
+}
+
+// wholeClaim adds to a stored claim what a single one has: its customer, who works on it and its latest messages.
+func (s *Service) wholeClaim(ctx context.Context, p warranty.Principal, c warranty.Claim) (warranty.Claim, error) {
+	list := []warranty.Claim{c}
+	if err := s.Store.Handlings(ctx, p.Account.ID, list); err != nil {
+		return c, err
+	}
+	c = list[0]
 	s.showClaim(&c)
 	return s.withMessages(ctx, p, c)
 }
@@ -87,6 +76,11 @@ func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warrant
 // showClaim sets the derived fields of a stored claim.
 func (s *Service) showClaim(c *warranty.Claim) {
 	c.WebURL, c.WaitingFor = s.PublicURL+"/claims/"+c.ID.String(), c.Waiting()
+	c.Queue, c.Fault, c.WaitingSince = c.QueueFor(c.Roles), warranty.Fault(c.Description), nil
+	if c.WaitingFor != nil {
+		since := c.Since
+		c.WaitingSince = &since
+	}
 }
 
 // FileClaim files a claim on a warranty that the principal owns.
@@ -108,9 +102,9 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		Status:       warranty.Submitted,
 		CreatedAt:    now,
 		UpdatedAt:    now,
+		Since:        now,
 		Messages:     []warranty.Message{},
 	}
-	s.showClaim(&c)
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	earlier, err := once(s, p, api.FileClaim.Name, key, in, c, func(replay func(*store.Tx) (bool, error)) error {
@@ -150,7 +144,8 @@ func (s *Service) fileClaim(
 	}
 	c.WarrantyID = w.ID
 	c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
-	c.WaitingFor = c.Waiting()
+	c.Roles = w.Roles
+	s.showClaim(c)
 	if err := tx.InsertClaim(*c, p.Account.ID); err != nil {
 		return err
 	}
@@ -215,8 +210,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 	if err != nil {
 		return after, err
 	}
-	s.showClaim(&after)
-	return s.withMessages(ctx, p, after)
+	return s.wholeClaim(ctx, p, after)
 }
 
 // insertMove records a status change. The reason is a message, which later owners must not read.

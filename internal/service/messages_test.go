@@ -299,7 +299,7 @@ func TestClaimsAreAssigned(t *testing.T) {
 		equal(t, "customer", *h.Customer, warranty.Customer{Name: "Kim", Email: d.kim.User.Email})
 		equal(t, "assignable", len(h.Assignable), 2)
 		mine := func() int {
-			page, err := d.Service.ListAssignedClaims(ctx, w.acting(ivo, d.o), warranty.ListClaims{})
+			page, err := d.Service.ListClaims(ctx, w.acting(ivo, d.o), warranty.ListClaims{Assignee: warranty.AssignedToMe})
 			d.must(err)
 			return len(page.Data)
 		}

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -348,14 +347,10 @@ func TestApprovedClaimsDoNotWait(t *testing.T) {
 		key := warranty.ClaimKey{ID: claim.ID}
 		waits := func(what string, want int64) {
 			t.Helper()
-			for name, list := range map[string]func(context.Context, warranty.Principal, warranty.ListClaims) (warranty.Page[warranty.Claim], error){
-				"waiting for us": w.Service.ListWaitingClaims, "list": w.Service.ListClaims,
+			for name, in := range map[string]warranty.ListClaims{
+				"waiting for us": {Queue: warranty.WaitingForUs}, "waiting for a business": {WaitingFor: warranty.BusinessSide},
 			} {
-				in := warranty.ListClaims{WaitingFor: warranty.BusinessSide}
-				if name != "list" {
-					in.WaitingFor = ""
-				}
-				page, err := list(ctx, shop.acting.Principal, in)
+				page, err := w.Service.ListClaims(ctx, shop.acting.Principal, in)
 				if err != nil || page.Pagination.Total != want {
 					t.Errorf("%s: %s has %d claims, want %d: %v", what, name, page.Pagination.Total, want, err)
 				}

@@ -369,7 +369,7 @@ func (s *script) listClaims() (any, error) {
 	if s.random.IntN(2) == 0 {
 		in.Q = s.word()
 	}
-	list, total, err := s.Claims(context.Background(), s.user(), in, nil)
+	list, total, err := s.Claims(context.Background(), s.user(), s.user(), in)
 	if err != nil {
 		return nil, err
 	}

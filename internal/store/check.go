@@ -42,6 +42,8 @@ var rules = []struct{ what, sql string }{
 			OR a.start_date NOT IN (0, c.spoke))`},
 	{"messages without a claim", `SELECT m.id FROM claim_messages m
 		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = m.claim_id)`},
+	{"notes without a claim", `SELECT n.id FROM claim_notes n
+		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = n.claim_id)`},
 	{"documents of messages without the message", `SELECT d.id FROM documents d WHERE d.message_id IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM claim_messages m WHERE m.id = d.message_id AND m.claim_id = d.claim_id)`},
 	{"documents of an earlier owner that a later owner can see", `SELECT d.id FROM documents d

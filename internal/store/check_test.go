@@ -34,6 +34,8 @@ var faultyStatements = map[string]string{
 	"documents of missing or deleted warranties that are not in the trash": `UPDATE warranties SET deleted_at = 1`,
 	"messages without a claim": `INSERT INTO claim_messages (id, claim_id, account_id, owner_id, side, name, body, created_at)
 		VALUES ($1, $1, $1, $1, 1, 'Olga', 'Hello.', 1)`,
+	"notes without a claim": `INSERT INTO claim_notes (id, claim_id, account_id, name, body, created_at)
+		VALUES ($1, $1, $1, 'Olga', 'Hello.', 1)`,
 	"documents of messages without the message":                            `UPDATE documents SET message_id = $1`,
 	"documents of an earlier owner that a later owner can see":             `UPDATE documents SET claim_id = $1, owner_id = $1, uploader_id = $1`,
 	"warranties of unknown issuers":                                        `UPDATE warranties SET issuer_id = $1`,

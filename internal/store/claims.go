@@ -12,8 +12,9 @@ import (
 const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type,
 	` + lists.ClaimDescription + `, c.incident_date, c.status, c.status_reason, c.resolution,
 	CASE WHEN ` + lists.EarlierClaim + ` THEN NULL ELSE c.resolution_note END, c.replacement_serial_number,
-	c.created_at, c.updated_at, c.resolved_at, c.spoke, CASE WHEN EXISTS (SELECT 1 FROM access l
-	WHERE l.parent_id = c.warranty_id AND ` + decides + `) THEN ` + managedByBusiness + ` ELSE ` + managedByOwner + ` END`
+	c.created_at, c.updated_at, c.resolved_at, c.spoke, ` + waitingSince + `, a.roles, CASE WHEN EXISTS (SELECT 1
+		FROM access l WHERE l.parent_id = c.warranty_id AND ` + decides + `)
+		THEN ` + managedByBusiness + ` ELSE ` + managedByOwner + ` END`
 
 // decides selects the access rows l of who can decide the claims on a warranty: confirmed sellers, and
 // issuers that do not own it.
@@ -37,11 +38,16 @@ func readClaim(r *engine.Row) warranty.Claim {
 		UpdatedAt:               r.Time(),
 		ResolvedAt:              r.OptionalTime(),
 		Spoke:                   r.Int(),
+		Since:                   r.Time(),
+		Roles:                   warranty.RolesOf(r.Int()),
 		ManagedBy:               enum[warranty.ManagedBy](r),
 	}
 	c.WarrantyID, c.WaitingFor = c.Warranty.ID, c.Waiting()
 	return c
 }
+
+// waitingSince is since when the claim c waits; see the migration.
+const waitingSince = `CASE WHEN c.waiting_since = 0 THEN c.updated_at ELSE c.waiting_since END`
 
 // readName reads the id, reference and product name of a warranty.
 func readName(r *engine.Row) warranty.WarrantyName {
@@ -72,38 +78,45 @@ const (
 	byNumber = ` AND c.claim_number = $2`
 )
 
-// Claims lists the claims that the user has access to and that match in, and returns their total. If assignee
-// is not nil, it lists those that this member works on.
+// Claims lists the claims that the account has access to and that match in, and returns their total. person is who asks.
 func (s *Store) Claims(
-	ctx context.Context, user warranty.ID, in warranty.ListClaims, assignee *warranty.ID,
+	ctx context.Context, account, person warranty.ID, in warranty.ListClaims,
 ) ([]warranty.Claim, int64, error) {
-	l := lists.Of(user, lists.Claims)
-	if assignee != nil {
-		l.Narrow(assignedTo, user, *assignee)
-	}
-	return s.claims(ctx, l, in)
-}
-
-// ClaimsFor is like Claims, for the claims that wait for the user.
-func (s *Store) ClaimsFor(
-	ctx context.Context, user warranty.ID, in warranty.ListClaims,
-) ([]warranty.Claim, int64, error) {
-	l := lists.Of(user, lists.Claims)
-	l.Scan(waitsForMe)
-	return s.claims(ctx, l, in)
-}
-
-func (s *Store) claims(ctx context.Context, l *lists.List, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
+	l := lists.Of(account, lists.Claims)
 	l.OfWarranty(in.WarrantyID)
+	assignee, err := in.AssigneeOf(person)
+	if err != nil {
+		return nil, 0, err
+	}
+	narrowToAssignee(l, account, assignee)
 	if in.WaitingFor != "" {
 		l.Scan(waitingFor[in.WaitingFor])
 	}
 	if in.UpdatedSince != nil {
 		l.Scan(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
 	}
+	if in.Replied {
+		l.Scan(`a.start_date = a.status * 10 + 1 + (a.roles & ` + roleOwner + `)`)
+	}
+	if in.Age != nil {
+		l.Scan(openClaims)
+		l.Scan(`EXISTS (SELECT 1 FROM claims c WHERE c.id = a.item_id AND `+waitingSince+` <= ?)`,
+			s.Now().AddDate(0, 0, -*in.Age))
+	}
+	var open *bool
+	switch in.Queue {
+	case "":
+	case warranty.WorkDone:
+		open = new(bool)
+		l.And(`a.status NOT IN (` + lists.OpenStatuses + `)`)
+	default:
+		l.Scan(openClaims)
+		l.Scan(queues[in.Queue])
+	}
+	question := childQuestion(in.Q, in.Status)
+	question.OpenClaim = open
 	sort, sorted := claimSorts[in.Sort]
 	if in.Q != "" || in.Customer != "" || sorted {
-		question := childQuestion(in.Q, in.Status)
 		question.Customer = find.NewCustomer(in.Customer)
 		if sorted {
 			question.Sort = sort
@@ -114,8 +127,7 @@ func (s *Store) claims(ctx context.Context, l *lists.List, in warranty.ListClaim
 	if in.Status != "" {
 		l.And(`a.status = ?`, in.Status)
 	}
-	question := func() *find.Question { return childQuestion("", in.Status) }
-	return lists.Page(ctx, s.lists, l, question, in.Paging, claimShape)
+	return lists.Page(ctx, s.lists, l, func() *find.Question { return question }, in.Paging, claimShape)
 }
 
 // childQuestion is a question about claims or documents.
@@ -147,7 +159,7 @@ var claimSorts = map[warranty.ClaimSort]warranty.WarrantySort{
 // claimOrder is the number by which claims are sorted. Those that do not wait for the user come last.
 func claimOrder(sort warranty.ClaimSort) string {
 	if sort == warranty.ClaimsByWaiting {
-		return `CASE WHEN ` + waitsForMe + ` THEN c.updated_at ELSE c.updated_at + 1000000000000000000 END`
+		return `(` + waitingSince + `) + CASE WHEN ` + waitsForMe + ` THEN 0 ELSE 1000000000000000000 END`
 	}
 	return `c.updated_at`
 }
@@ -160,8 +172,8 @@ const ownerNow = `(SELECT o.user_id FROM access o WHERE o.parent_id = $3
 // to it.
 func (t *Tx) InsertClaim(c warranty.Claim, customer warranty.ID) error {
 	if err := t.later(`INSERT INTO claims (id, claim_number, warranty_id, type, description, incident_date, status,
-			created_at, updated_at, customer_id, owner_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, `+ownerNow+`)`,
+			created_at, updated_at, customer_id, owner_id, waiting_since)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, `+ownerNow+`, $8)`,
 		c.ID, c.ClaimNumber, c.WarrantyID, c.Type, c.Description, c.IncidentDate, c.Status,
 		c.CreatedAt, c.UpdatedAt, customer); err != nil {
 		return err
@@ -198,20 +210,19 @@ func (s *Store) ClaimWithRoles(ctx context.Context, user warranty.ID, k warranty
 }
 
 func claimWithRoles(ctx context.Context, q engine.Querier, user warranty.ID, k warranty.ClaimKey) (
-	c warranty.Claim, roles warranty.Roles, err error,
+	warranty.Claim, warranty.Roles, error,
 ) {
-	const read = `SELECT ` + claimColumns + `, a.roles` + fromClaim
-	sql, key := keyed(k, read+byItem, read+byNumber)
-	err = queryRow(ctx, q, sql, func(r *engine.Row) { c, roles = readClaim(r), warranty.RolesOf(r.Int()) }, user, key)
-	return c, roles, err
+	c, err := claim(ctx, q, user, k)
+	return c, c.Roles, err
 }
 
 // UpdateClaim updates a locked claim whose status was from.
 func (t *Tx) UpdateClaim(c warranty.Claim, from warranty.ClaimStatus) error {
 	if err := t.exactlyOne(`UPDATE claims SET status = $3, status_reason = $4, resolution = $5, resolution_note = $6,
-			replacement_serial_number = $7, updated_at = $8, resolved_at = $9, spoke = $10 WHERE id = $1 AND status = $2`,
+			replacement_serial_number = $7, updated_at = $8, resolved_at = $9, spoke = $10, waiting_since = $11
+			WHERE id = $1 AND status = $2`,
 		c.ID, from, c.Status, c.StatusReason, c.Resolution, c.ResolutionNote,
-		c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt, c.Spoke); err != nil {
+		c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt, c.Spoke, c.Since); err != nil {
 		return err
 	}
 	return t.syncClaim(c)

@@ -128,7 +128,7 @@ func fill(t *testing.T, name string, v reflect.Value) {
 
 // TestEveryFieldOfAClaimIsStored fills every field, files the claim, decides it and reads it.
 func TestEveryFieldOfAClaimIsStored(t *testing.T) {
-	computed := []string{"Warranty", "ManagedBy", "WaitingFor", "WebURL", "LastMessage", "Messages", "Replay"}
+	computed := strings.Fields("Warranty ManagedBy WaitingFor WaitingSince Queue Fault Customer Assignee Roles WebURL LastMessage Messages Replay")
 	each(t, func(t *testing.T, s *Store) {
 		of, user := fillWarranty(t), newID()
 		filled := warranty.Claim{ID: newID(), WarrantyID: of.ID, Type: warranty.Repair, Status: warranty.Submitted}

@@ -134,9 +134,14 @@ func (t *Tx) EraseTraces(user warranty.ID, limit int) (bool, error) {
 			return true, err
 		}
 	}
-	n, err := t.exec(`UPDATE claim_messages SET name = $3, user_id = NULL
-		WHERE id IN (SELECT id FROM claim_messages WHERE user_id = $1 LIMIT $2)`, user, limit, ErasedName)
-	return n > 0, err
+	for _, table := range []string{"claim_messages", "claim_notes"} {
+		n, err := t.exec(`UPDATE `+table+` SET name = $3, user_id = NULL
+			WHERE id IN (SELECT id FROM `+table+` WHERE user_id = $1 LIMIT $2)`, user, limit, ErasedName)
+		if n > 0 || err != nil {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // UserRecords says what deleting an account affects.
@@ -244,6 +249,7 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM mail_notices WHERE warranty_id = $1`,
 			`DELETE FROM claim_messages WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM claim_notes WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claim_assignees WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claims WHERE warranty_id = $1`,
 		} {
@@ -285,6 +291,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM domains WHERE account_id = $1`,
 		`DELETE FROM products WHERE account_id = $1`,
 		`DELETE FROM saved_replies WHERE account_id = $1`,
+		`DELETE FROM claim_notes WHERE account_id = $1`,
 		`DELETE FROM claim_assignees WHERE user_id = $1`,
 		`DELETE FROM claim_assignees WHERE account_id = $1`,
 		`DELETE FROM views WHERE account_id = $1`,

@@ -119,7 +119,7 @@ func (s *script) lookAtAll(t testing.TB) {
 				}
 				for n := range int64(9) {
 					status := warranty.EnumOf[warranty.ClaimStatus](n)
-					list, total, err := st.Claims(ctx, u.ID, warranty.ListClaims{Paging: p, Status: status}, nil)
+					list, total, err := st.Claims(ctx, u.ID, u.ID, warranty.ListClaims{Paging: p, Status: status})
 					answers[i] = append(answers[i], s.told([]any{list, total}, err))
 				}
 				list, total, err := st.Documents(ctx, u.ID, warranty.ListDocuments{Paging: p})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
 )
 
@@ -148,12 +149,9 @@ func (t *Tx) MessageDocuments(message warranty.ID, ids []warranty.ID) (list []wa
 // Handling returns who filed a claim and who works on it, for an organization or person that decides it.
 func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Claim) (h warranty.ClaimHandling, err error) {
 	h = warranty.ClaimHandling{ClaimID: c.ID, Assignable: []warranty.Assignee{}}
-	err = s.db.Query(ctx, `SELECT u.name, u.email, u.kind, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
+	err = s.db.Query(ctx, `SELECT u.name, u.kind, u.email, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
 		FROM claims c JOIN users u ON u.id = c.customer_id WHERE c.id = $1`, func(r *engine.Row) error {
-		h.Customer = &warranty.Customer{Name: r.Text(), Email: r.Text()}
-		if kind, contact := enum[warranty.AccountKind](r), r.Text(); kind != warranty.PersonKind {
-			h.Customer.Email = contact
-		}
+		h.Customer = readCustomer(r.Text(), r)
 		return nil
 	}, c.ID)
 	if err != nil {
@@ -177,9 +175,60 @@ func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Cl
 var canWork = fmt.Sprintf(`m.role IN (%d, %d) AND u.disabled_at IS NULL`,
 	warranty.EnumNumber(warranty.Admin), warranty.EnumNumber(warranty.Member))
 
-// assignedTo selects access rows a of claims that a member works on. It has two arguments: the organization and
-// the person.
-const assignedTo = `a.item_id IN (SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = ? AND x.user_id = ?)`
+// narrowToAssignee keeps the claims that a member works on; the zero id is nobody, and nil anyone.
+func narrowToAssignee(l *lists.List, account warranty.ID, assignee *warranty.ID) {
+	switch {
+	case assignee == nil:
+	case assignee.IsZero():
+		l.Scan(`NOT EXISTS (SELECT 1 FROM claim_assignees x WHERE x.claim_id = a.item_id AND x.account_id = a.user_id)`)
+	default:
+		l.Narrow(`a.item_id IN (SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = ? AND x.user_id = ?)`,
+			account, *assignee)
+	}
+}
+
+// Handlings adds the customers of claims, and who works on them, to those that the account decides as a business.
+func (s *Store) Handlings(ctx context.Context, account warranty.ID, list []warranty.Claim) error {
+	at := make(map[warranty.ID]int, len(list))
+	ids := make([]warranty.ID, 0, len(list))
+	for i, c := range list {
+		if c.ManagedBy == warranty.ManagedByBusiness && !c.Roles.Has(warranty.Owner) {
+			ids, at[c.ID] = append(ids, c.ID), i
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	param, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	return s.db.Query(ctx, `SELECT c.id, m.id, m.name, u.name, u.kind, u.email,
+			(SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
+		FROM claims c LEFT JOIN users u ON u.id = c.customer_id
+		LEFT JOIN claim_assignees x ON x.claim_id = c.id AND x.account_id = $1
+		LEFT JOIN users m ON m.id = x.user_id
+		WHERE c.id IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($2) */
+			/*sqlite: unhex(value, '-') FROM json_each($2) */)`, func(r *engine.Row) error {
+		c := &list[at[r.ID()]]
+		if id, name := r.OptionalID(), r.Text(); id != nil {
+			c.Assignee = &warranty.Assignee{ID: *id, Name: name}
+		}
+		if name := r.OptionalText(); name != nil {
+			c.Customer = readCustomer(*name, r)
+		}
+		return nil
+	}, account, string(param))
+}
+
+// readCustomer reads the kind and the addresses of a customer with a name. Organizations have an address for contacts.
+func readCustomer(name string, r *engine.Row) *warranty.Customer {
+	kind, email, contact := enum[warranty.AccountKind](r), r.Text(), r.Text()
+	if kind != warranty.PersonKind {
+		email = contact
+	}
+	return &warranty.Customer{Name: name, Email: email}
+}
 
 // AssignClaim makes a member of a locked organization the one who works on a claim; nil is nobody.
 func (t *Tx) AssignClaim(organization, claim warranty.ID, user *warranty.ID) error {

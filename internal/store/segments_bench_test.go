@@ -239,7 +239,7 @@ func benchChildQuestions(b *testing.B, s *Store, user warranty.ID) {
 		{name: "own", q: "broken17"}, {name: "both", q: "bosch", status: warranty.Approved},
 	} {
 		ask := map[string]func() (int64, error){"claims": func() (int64, error) {
-			_, total, err := s.Claims(context.Background(), user, warranty.ListClaims{Paging: page, Q: q.q, Status: q.status}, nil)
+			_, total, err := s.Claims(context.Background(), user, user, warranty.ListClaims{Paging: page, Q: q.q, Status: q.status})
 			return total, err
 		}}
 		if q.status == "" {

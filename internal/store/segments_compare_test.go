@@ -85,7 +85,7 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[lists
 	question := childQuestion(claims.Q, claims.Status)
 	question.Customer = find.NewCustomer(claims.Customer)
 	if compareChildren(t, s, step, lists.Of(user, lists.Claims), question, claims.Paging, claimShape,
-		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, claims, nil) }) {
+		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, user, claims) }) {
 		indexed[lists.Claims] = true
 	}
 	if compareChildren(t, s, step, lists.Of(user, lists.Documents), childQuestion(documents.Q, ""), documents.Paging, documentShape,

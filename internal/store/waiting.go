@@ -31,6 +31,21 @@ var waitingFor = map[warranty.ClaimSide]string{
 		OR ` + ownerWroteAfter + `) AND ` + isManaged,
 }
 
+// openClaims has the condition of the index access_open.
+const openClaims = `a.kind = ` + kindClaim + ` AND a.status IN (` + claimSubmitted + `, ` + claimUnderReview + `, ` +
+	claimInfoRequested + `, ` + claimApproved + `, ` + claimInProgress + `)`
+
+// waitsForOther selects the claims that wait for the other side.
+var waitsForOther = `(` + ownsNot + ` AND ` + waitingFor[warranty.OwnerSide] +
+	` OR ` + owns + ` AND ` + waitingFor[warranty.BusinessSide] + `)`
+
+// queues are the conditions of the queues of open claims.
+var queues = map[warranty.ClaimQueue]string{
+	warranty.WaitingForUs:   waitsForMe,
+	warranty.WaitingForThem: waitsForOther,
+	warranty.WorkInProgress: `NOT ` + waitsForMe + ` AND NOT ` + waitsForOther,
+}
+
 // waitsForMe selects the claims that wait for the account of the access row. The two parts use an index each,
 // because the accounts are listed on every page.
 const (
@@ -46,6 +61,38 @@ const (
 	waitingSpoke = `a.kind = ` + kindClaim + ` AND a.start_date > 0
 		AND (` + businessWrote + ` AND ` + owns + ` OR (` + ownerWroteAfter + `) AND ` + ownsNot + `) AND ` + isManaged
 )
+
+// ClaimCounts counts the claims of an account by queue. person is who asks.
+func (s *Store) ClaimCounts(ctx context.Context, account, person warranty.ID) (n warranty.ClaimCounts, err error) {
+	err = s.db.Query(ctx, `SELECT w.queue, count(*), count(CASE WHEN w.assignee = $2 THEN 1 END),
+			count(CASE WHEN w.assignee IS NULL THEN 1 END), count(CASE WHEN w.replied = 1 THEN 1 END), min(w.since)
+		FROM (SELECT CASE WHEN `+waitsForMe+` THEN 1 WHEN `+waitsForOther+` THEN 3 ELSE 2 END AS queue,
+				CASE WHEN a.start_date = a.status * 10 + 1 + (a.roles & `+roleOwner+`) THEN 1 ELSE 0 END AS replied,
+				x.user_id AS assignee, `+waitingSince+` AS since
+			FROM access a JOIN claims c ON c.id = a.item_id
+			LEFT JOIN claim_assignees x ON x.claim_id = a.item_id AND x.account_id = a.user_id
+			WHERE a.user_id = $1 AND `+openClaims+`) w GROUP BY w.queue`, func(r *engine.Row) error {
+		queue, count := r.Int(), r.Int()
+		switch queue {
+		case 1:
+			n.WaitingForUs, n.Mine, n.Unassigned, n.Replied = count, r.Int(), r.Int(), r.Int()
+			oldest := r.Time()
+			n.Oldest = &oldest
+		case 2:
+			n.InProgress = count
+		case 3:
+			n.WaitingForThem = count
+		}
+		return nil
+	}, account, person)
+	if err != nil {
+		return n, err
+	}
+	_, n.Done, err = s.Claims(ctx, account, person, warranty.ListClaims{
+		Paging: warranty.Paging{Page: 1, Limit: 1}, Queue: warranty.WorkDone,
+	})
+	return n, err
+}
 
 // mostWaiting limits how many claims of each kind WaitingClaims looks at: of more, it takes some.
 const mostWaiting = 1000

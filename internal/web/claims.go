@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,19 +11,6 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// claimList is the page /claims.
-type claimList struct {
-	form
-	Page    warranty.Page[warranty.Claim]
-	Filters []filter
-	Shows   []filter // whose turn it is, and who works on them
-	Sorts   []filter
-	Pager   pager
-	First   bool // there are no claims at all
-	Empty   emptyList
-	Yours   map[warranty.ID]bool // the claims that wait for the account
-}
-
 // emptyList is shown in place of claims or documents if there are none. Only the first list of a user
 // leads to a warranty to begin with, if there is one.
 type emptyList struct {
@@ -32,69 +18,6 @@ type emptyList struct {
 	Viewer                  bool // the person cannot add anything
 	Title, Help, New, Clear string
 	Path                    string
-}
-
-func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	query := r.URL.Query()
-	in := warranty.ListClaims{Paging: pagingOf(query, listPage), Q: query.Get("q"), Customer: query.Get("customer")}
-	if status, err := warranty.ParseEnum[warranty.ClaimStatus](query.Get("status")); err == nil {
-		in.Status = status
-	}
-	if sort, err := warranty.ParseEnum[warranty.ClaimSort](query.Get("sort")); err == nil {
-		in.Sort = sort
-	}
-	read, show := web.Service.ListClaims, query.Get("show")
-	switch {
-	case show == "waiting":
-		read = web.Service.ListWaitingClaims
-	case show == "mine" && who.ActsForOrganization():
-		read = web.Service.ListAssignedClaims
-	default:
-		show = ""
-	}
-	list := claimList{form: form{Values: query}, Filters: []filter{{"", "warranties.all", in.Status == ""}}}
-	for _, name := range in.Status.Values() {
-		list.Filters = append(list.Filters, filter{name, "claim_status." + name, in.Status.String() == name})
-	}
-	shows := []string{"", "waiting"}
-	if who.ActsForOrganization() {
-		shows = append(shows, "mine")
-	}
-	for _, name := range shows {
-		list.Shows = append(list.Shows, filter{name, "claims_show." + cmp.Or(name, "all"), name == show})
-	}
-	for _, name := range in.Sort.Values() {
-		list.Sorts = append(list.Sorts, filter{name, "claims_sort." + name, cmp.Or(in.Sort.String(), "-created_at") == name})
-	}
-	var err error
-	if list.Page, err = read(r.Context(), who, in); err != nil {
-		return err
-	}
-	// Of more than a page of claims that wait for the account, the others show the side that has to act.
-	waiting, err := web.Service.ListWaitingClaims(r.Context(), who, warranty.ListClaims{
-		Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit},
-	})
-	if err != nil {
-		return err
-	}
-	list.Yours = map[warranty.ID]bool{}
-	for _, c := range waiting.Data {
-		list.Yours[c.ID] = true
-	}
-	list.Pager = newPager(r.URL, list.Page.Pagination)
-	list.Empty = emptyList{Title: web.t(r, "claims.none"), Help: web.t(r, "claims.none_help"), Clear: web.t(r, "claims.clear")}
-	if list.First = list.Page.Pagination.Total == 0 && in.Status == "" && in.Q == "" && show == ""; list.First {
-		list.Empty = emptyList{First: true, Title: web.t(r, "claims.first"), Help: web.t(r, "claims.first_help"), New: web.t(r, "claim.new")}
-		if list.Empty.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
-			return err
-		}
-	}
-	list.Empty.Path, list.Empty.Viewer = r.URL.Path, !who.Account.Role.Includes(warranty.Member)
-	v := view.Page{Title: web.t(r, "nav.claims"), Nav: "claims", Who: who, Flash: view.Flash(r), Body: list}
-	if isPart(r) {
-		return web.part(w, r, "claims", "rows", v)
-	}
-	return web.show(w, r, http.StatusOK, "claims", v)
 }
 
 // ofOwner lists the warranties that the user owns: only an owner may file a claim.

@@ -72,8 +72,8 @@ func TestWebForbiddenMoveOfAClaim(t *testing.T) {
 	sold := w.Warranty(shop.Session, fields{"product_name": "Lamp"})
 	w.Issue(sold.ID, shop, nora)
 	w.Claim(nora.Session, sold.ID)
-	w.SignedIn(t, shop).Get("/claims").Says(t, "the business", 200, "<b>You</b>")
-	b.Get("/claims").Says(t, "the owner", 200, "</span>Business")
+	w.SignedIn(t, shop).Get("/claims").Says(t, "the business", 200, "1 claim waits for you", "Nora", "Lamp")
+	b.Get("/claims").Says(t, "the owner", 200, "Nothing is waiting for you", "Waiting for the business", "Lamp")
 }
 
 // TestWebListShowsCustomers: the list of an organization names the customers of what it issued, and the search and the

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
@@ -25,9 +26,13 @@ type claimDetail struct {
 	MayTalk     bool                   // the reader can write messages
 	Moves       []warranty.ClaimStatus // the status changes that the reader may make
 	Resolutions []string
-	Talk        []talkItem // newest first
-	Older       string     // URL of the older messages, if there are any
-	Question    string     // the message that the reader should reply to
+	Talk        []talkItem                 // oldest first
+	Evidence    []warranty.MessageDocument // files that were filed with the claim
+	Place       queuePlace
+	Checks      []claimCheck // for those who decide
+	Waited      *time.Duration
+	Older       string // URL of the older messages, if there are any
+	Question    string // the message that the reader should reply to
 	Files       []service.Draft
 	Handling    *warranty.ClaimHandling // nil for owners
 	Replies     []warranty.SavedReply
@@ -52,6 +57,7 @@ type talkItem struct {
 	At      time.Time
 	Message *warranty.Message
 	Event   string
+	Note    *warranty.Note
 	Files   []warranty.MessageDocument
 }
 
@@ -94,7 +100,14 @@ func (web *Web) claimDetail(
 	d.MayTalk = err == nil
 	d.Covered = d.Record.Standing == warranty.Active && d.Record.Covers(c.IncidentDate)
 	d.MyTurn = c.WaitingFor != nil && c.WaitingFor.String() == d.Side
-	d.Since = c.UpdatedAt
+	d.Since = c.Since
+	if c.WaitingSince != nil {
+		waited := web.Service.Now().Sub(*c.WaitingSince)
+		d.Waited = &waited
+	}
+	if d.Place, err = web.placeOf(r, who, c.ID); err != nil {
+		return d, err
+	}
 	if !who.Account.Role.Includes(warranty.Member) {
 		d.Moves, d.MayTalk, d.MyTurn = nil, false, false
 	}
@@ -117,8 +130,29 @@ func (web *Web) claimDetail(
 			return d, err
 		}
 		d.Handling = &handling
+		if d.Checks, err = web.claimChecks(r, who, d); err != nil {
+			return d, err
+		}
+		if err := web.teamNotes(r, who, &d); err != nil {
+			return d, err
+		}
 	}
+	slices.SortStableFunc(d.Talk, func(a, b talkItem) int {
+		return cmp.Or(a.At.Compare(b.At), slices.Compare(a.ID[:], b.ID[:]))
+	})
 	return d, nil
+}
+
+// teamNotes adds the notes of the account to the conversation.
+func (web *Web) teamNotes(r *http.Request, who warranty.Principal, d *claimDetail) error {
+	page, err := web.Service.ListNotes(r.Context(), who, warranty.ListNotes{
+		Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit}, ID: warranty.ClaimKey{ID: d.ID},
+	})
+	for i := range page.Data {
+		note := &page.Data[i]
+		d.Talk = append(d.Talk, talkItem{ID: note.ID, At: note.CreatedAt, Note: note})
+	}
+	return err
 }
 
 // conversation reads what was said and what happened.
@@ -148,7 +182,7 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 		if i == 0 {
 			latest = m.ID
 		}
-		if d.Question == "" && d.MyTurn && !m.Mine && m.Author.Role.String() != d.Side {
+		if d.Question == "" && d.MyTurn && d.Side == "owner" && !m.Mine && m.Author.Role.String() != d.Side {
 			d.Question = m.Body
 		}
 	}
@@ -156,8 +190,12 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 		return err
 	}
 	for _, file := range documents {
-		if file.MessageID == nil && inside(file.CreatedAt) {
-			item := warranty.MessageDocument{ID: file.ID, FileName: file.FileName, ContentType: file.ContentType, SizeBytes: file.SizeBytes}
+		item := warranty.MessageDocument{ID: file.ID, FileName: file.FileName, ContentType: file.ContentType, SizeBytes: file.SizeBytes}
+		switch {
+		case file.MessageID != nil:
+		case file.CreatedAt.Sub(d.CreatedAt) < filedWith:
+			d.Evidence = append(d.Evidence, item)
+		case inside(file.CreatedAt):
 			d.Talk = append(d.Talk, talkItem{ID: file.ID, At: file.CreatedAt, Event: web.t(r, "claim_event.files"), Files: []warranty.MessageDocument{item}})
 		}
 	}
@@ -166,14 +204,15 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 			d.Talk = append(d.Talk, talkItem{ID: e.ID, At: e.At, Event: text})
 		}
 	}
-	slices.SortStableFunc(d.Talk, func(a, b talkItem) int {
-		return cmp.Or(b.At.Compare(a.At), slices.Compare(b.ID[:], a.ID[:]))
-	})
+	slices.Reverse(d.Evidence) // oldest first
 	if paging.Page == 1 {
 		d.News = "/claims/" + d.ID.String() + "/news?after=" + latest.String()
 	}
 	return nil
 }
+
+// filedWith is how long after filing a claim a file belongs to what happened.
+const filedWith = 10 * time.Minute
 
 // eventText returns an event of a claim as one sentence, or "" if the conversation shows it otherwise.
 func (web *Web) eventText(words view.Reader, e warranty.Event) string {
@@ -283,7 +322,11 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 		return "", warranty.ErrNotFound
 	}
 	action, documents, body := f.Value("action"), f.Values["documents"], f.Value("body")
-	next = "/claims/" + r.PathValue("id")
+	_, kept := queueOf(r.URL.Query(), 1)
+	next = claimLink(key.ID, kept)
+	if key.ID.IsZero() {
+		next = "/claims/" + r.PathValue("id")
+	}
 	if action == "insert" {
 		id, err := warranty.ParseID(f.Value("reply"))
 		if err != nil {
@@ -309,11 +352,17 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 			// The same message was sent before; only the ids of its files differ.
 			err = web.Service.DropDrafts(r.Context(), who, documents)
 		}
-		return next + "?done=sent", err
+		return withDone(next, "sent"), err
 	}
 	from, err := warranty.ParseEnum[warranty.ClaimStatus](f.Value("from"))
 	if err != nil {
 		return "", errForm
+	}
+	place := queuePlace{}
+	if f.Value("next") != "" && !key.ID.IsZero() {
+		if place, err = web.placeOf(r, who, key.ID); err != nil {
+			return "", err
+		}
 	}
 	in := warranty.MoveClaim{ID: key, From: from, Status: to, Reason: body, Documents: documents}
 	if to == warranty.Resolved {
@@ -331,7 +380,31 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 			}
 		}
 	}
-	return next + "?done=moved", err
+	if err == nil && place.Next != "" {
+		return withDone(place.Next, "decided_next"), nil
+	}
+	return withDone(next, "moved"), err
+}
+
+// withDone adds to an address what the page then says was done.
+func withDone(address, what string) string {
+	if strings.Contains(address, "?") {
+		return address + "&done=" + what
+	}
+	return address + "?done=" + what
+}
+
+// noteClaim saves a note for the team.
+func (web *Web) noteClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.WriteNote, warranty.Note]{
+		op:    api.WriteNote,
+		do:    web.Service.WriteNote,
+		again: web.showClaim,
+		next: func(_ form, note warranty.Note) string {
+			_, kept := queueOf(r.URL.Query(), 1)
+			return withDone(claimLink(note.ClaimID, kept), "noted")
+		},
+	})
 }
 
 // missingText returns what a button asks for if there is no message, or "" if it needs none.
@@ -368,5 +441,9 @@ func (web *Web) assignClaim(w http.ResponseWriter, r *http.Request, who warranty
 		}
 		return web.showClaim(w, r, who, f)
 	}
-	return redirect(w, r, "/claims/"+r.PathValue("id")+"?done=assigned")
+	_, kept := queueOf(r.URL.Query(), 1)
+	if key.ID.IsZero() {
+		return redirect(w, r, "/claims/"+r.PathValue("id")+"?done=assigned")
+	}
+	return redirect(w, r, withDone(claimLink(key.ID, kept), "assigned"))
 }

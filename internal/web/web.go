@@ -210,6 +210,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /claims/{id}/status", page: web.moveClaim},
 		{pattern: "POST /claims/{id}/messages", page: web.withFiles(web.sendMessage), checks: true},
 		{pattern: "POST /claims/{id}/assignee", page: web.assignClaim},
+		{pattern: "POST /claims/{id}/notes", page: web.noteClaim},
 		{pattern: newsPattern, page: web.claimNews},
 		{pattern: "GET /settings/replies", page: empty(web.showReplies)},
 		{pattern: "POST /settings/replies", page: web.createReply},

@@ -63,6 +63,7 @@ func functions(static *Static, texts *Texts) template.FuncMap {
 		"moveKey":    MoveKey,
 		"months":     func(n *int) string { return texts.Length(*n) },
 		"days":       texts.Days,
+		"span":       texts.Span,
 		"left":       texts.left,
 		"figure":     texts.Figure,
 		"waiting":    texts.waiting,

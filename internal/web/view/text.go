@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -101,6 +102,17 @@ func (t *Texts) waiting(n int64) string {
 		return t.Figure(warranty.MaxWaiting-1) + "+"
 	}
 	return t.Figure(n)
+}
+
+// Span returns how long something took, in days, hours or minutes.
+func (t *Texts) Span(d *time.Duration) string {
+	switch days, hours := int(*d/(24*time.Hour)), int(*d/time.Hour); {
+	case days > 0:
+		return t.Text("span.days", days)
+	case hours > 0:
+		return t.Text("span.hours", hours)
+	}
+	return t.Text("span.minutes", max(1, int(*d/time.Minute)))
 }
 
 // Days returns the text for n days left.

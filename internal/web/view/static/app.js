@@ -131,6 +131,13 @@ document.addEventListener("keydown", (event) => {
     if (search) search.focus();
     else palette.showModal();
   }
+  const keyed = /^[a-z0-9]$/.test(event.key) && leader !== "g" && one(`[data-key="${event.key}"]`);
+  if (keyed) {
+    event.preventDefault();
+    if (keyed.matches("a, button")) keyed.click();
+    else keyed.focus();
+    return;
+  }
   if (event.key === "n" && one("[data-new]")) location.href = "/warranties/new";
   if (event.key === "?") one("#shortcuts")?.showModal();
 });

@@ -39,6 +39,15 @@ document.addEventListener("keydown", (event) => {
   box.focus();
   count();
 });
+// j and k go from row to row of a queue; Enter opens the link that has the focus.
+document.addEventListener("keydown", (event) => {
+  const step = { j: 1, k: -1 }[event.key];
+  if (!step || !shortcuts() || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]") ||
+    event.target.matches("input:not([type=checkbox]), select, textarea")) return;
+  const links = [...document.querySelectorAll("[data-open-row]")];
+  const at = links.indexOf(event.target.closest("tr")?.querySelector("[data-open-row]"));
+  links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))]?.focus();
+});
 count();
 
 // Keep what the list shows for the offline page, for this person and account.
