@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
@@ -13,6 +14,7 @@ import (
 
 // Import is a sheet and how to import it.
 type Import struct {
+	Name            string        `json:"name"` // of the file
 	Text            []byte        `json:"text"`
 	Options         sheet.Options `json:"options"`
 	AllowDuplicates bool          `json:"allow_duplicates"`
@@ -22,7 +24,11 @@ type Import struct {
 // ImportResult is the progress and the result of an import.
 type ImportResult struct {
 	sheet.Counts
+	Name   string            `json:"name"` // of the file
 	Groups sheet.FaultGroups `json:"groups"`
+	Emails int64             `json:"emails"` // created rows with the address of a customer
+	// LeftOut has the rows that were not imported, with the reasons, as CSV. It is empty until the import has ended.
+	LeftOut string `json:"left_out,omitempty"`
 }
 
 // SheetService returns the operations that an import needs, acting for a principal.
@@ -83,16 +89,22 @@ func (js *Jobs) runImport(ctx context.Context, p warranty.Principal, j *warranty
 		}
 		return save()
 	}
+	result.Name = in.Name
+	var left leftOut
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
+		if outcome == sheet.Created && row.Input.CustomerEmail != "" {
+			result.Emails++
+		}
 		if outcome == sheet.Refused {
 			result.Groups.Add(row)
 		}
-		return nil
+		return left.add(im.Rows.Header(), row, outcome)
 	}
 	im.Rows, err = sheet.Open(bytes.NewReader(in.Text), in.Options)
 	if err == nil {
 		err = im.Run(ctx)
 	}
+	result.LeftOut = left.text.String()
 	var fault *sheet.Fault // the preview has refused such a sheet
 	if errors.As(err, &fault) {
 		err = warranty.Refuse(warranty.ValidationFailed, "%s %s", fault.What, fault.Fix)
@@ -101,4 +113,20 @@ func (js *Jobs) runImport(ctx context.Context, p warranty.Principal, j *warranty
 		return noted
 	}
 	return err // what was noted is stored with it
+}
+
+// leftOut collects the rows that were not imported though they have a product, as CSV.
+type leftOut struct {
+	text strings.Builder
+	rows *sheet.Failures
+}
+
+func (l *leftOut) add(header []string, row sheet.Row, outcome sheet.Outcome) error {
+	if outcome != sheet.Refused && row.Skip != sheet.LeftOut {
+		return nil
+	}
+	if l.rows == nil {
+		l.rows = sheet.NewFailures(&l.text, header)
+	}
+	return l.rows.Add(row)
 }

@@ -4,10 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
+
+// undoFor is how long an import can be undone.
+const undoFor = 24 * time.Hour
+
+// UndoUntil returns when an import can no longer be undone.
+func UndoUntil(j warranty.Job) time.Time {
+	ended := j.CreatedAt
+	if j.EndedAt != nil {
+		ended = *j.EndedAt
+	}
+	return ended.Add(undoFor)
+}
 
 // Undo starts to delete what a closed job created. Records that someone registered, changed or used stay.
 func (js *Jobs) Undo(ctx context.Context, p warranty.Principal, id warranty.ID) error {
@@ -26,6 +39,9 @@ func (js *Jobs) Undo(ctx context.Context, p warranty.Principal, id warranty.ID) 
 		}
 		if j.State.Open() || j.State == warranty.JobUndone {
 			return warranty.Refuse(warranty.InvalidTransition, "The import is %s and cannot be undone now.", j.State)
+		}
+		if !now.Before(UndoUntil(j)) {
+			return warranty.Refuse(warranty.InvalidTransition, "An import can be undone for a day.")
 		}
 		j.State, j.User, j.Session, j.Total = warranty.JobUndoing, p.User.ID, p.CredentialID, created
 		return tx.RestartJob(j, now)

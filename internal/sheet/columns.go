@@ -19,35 +19,42 @@ type guess struct {
 
 // A warranty has no fields for lengths. The end date is computed from a length.
 var guesses = []guess{
-	{"product_name", "productname product hbname itemname assetname item name title bezeichnung produkt produktname artikel artikelbezeichnung gerät geraet"},
+	{"product_name", "productname product hbname itemname assetname item name title lineitemname bezeichnung produkt " +
+		"produktname produktbezeichnung artikel artikelbezeichnung artikelname artikeltext gerät geraet ware position"},
 	{"start_date", "startdate coverstart warrantystart warrantystartdate purchasedate hbpurchasedate hbpurchasetime " +
-		"purchased datepurchased dateofpurchase boughton bought orderdate invoicedate kaufdatum gekauftam rechnungsdatum garantiebeginn garantiestart garantieab startdatum"},
+		"purchased datepurchased dateofpurchase boughton bought orderdate invoicedate saledate solddate datesold paidat " +
+		"kaufdatum gekauftam verkaufsdatum verkauftam rechnungsdatum belegdatum auftragsdatum bestelldatum lieferdatum " +
+		"garantiebeginn garantiestart garantieab startdatum createdat datum date"},
 	{"end_date", "enddate coverend warrantyend warrantyenddate warrantyexpires hbwarrantyexpires warrantyexpiration " +
 		"warrantyexpirationdate warrantyexpiry warrantyexpirydate expirationdate expirydate expires expireson " +
-		"warrantyuntil validuntil garantiebis garantieende garantieablauf garantieläuftab gültigbis enddatum"},
-	{"serial_number", "serialnumber hbserialnumber serial serialno serialnumbers sn seriennummer seriennr"},
-	{"external_id", "externalid externeid"},
-	{"category", "category categoryname kategorie warengruppe"},
+		"warrantyuntil validuntil garantiebis garantieende garantieablauf garantieläuftab garantieläuftbis gültigbis " +
+		"gewährleistungbis gewährleistungsende ablaufdatum enddatum"},
+	{"serial_number", "serialnumber hbserialnumber serial serialno serialnumbers sn seriennummer seriennr snr imei " +
+		"gerätenummer gerätenr fabriknummer"},
+	{"external_id", "externalid externeid externenummer"},
+	{"category", "category categoryname kategorie warengruppe artikelgruppe"},
 	{"supplier", "supplier suppliername distributor lieferant"},
 	{"seller_name", "sellername seller vendor hbpurchasefrom purchasefrom purchasedfrom boughtfrom boughtat retailer " +
 		"store shop dealer haendler händler verkäufer verkaeufer geschäft gekauftbei"},
 	{"seller_email", "selleremail vendoremail dealeremail"},
 	{"description", "description hbdescription warrantydetails hbwarrantydetails notes hbnotes note comments remarks " +
-		"beschreibung notizen bemerkung bemerkungen notiz"},
+		"beschreibung notizen bemerkung bemerkungen notiz kommentar anmerkung hinweis"},
 	{"brand", "brand manufacturer hbmanufacturer make marke hersteller"},
-	{"model", "model modelname assetmodel hbmodelnumber modelnumber modelno modell"},
-	{"gtin", "gtin ean upc"},
-	{"price", "price preis kaufpreis"},
-	{"currency", "currency währung waehrung"},
+	{"model", "model modelname assetmodel hbmodelnumber modelnumber modelno modell modellnummer"},
+	{"gtin", "gtin ean upc eancode gtinean"},
+	{"price", "price preis kaufpreis verkaufspreis einzelpreis bruttopreis vk vkpreis vkbrutto lineitemprice itemprice " +
+		"unitprice itemcost"},
+	{"currency", "currency währung waehrung ordercurrency"},
 	{"purchase_date", ""}, // only from svc exports: other programs' dates of purchase are when cover starts
-	{"customer_email", "customeremail buyeremail kundenemail kundenmail emailkunde"},
-	{"customer_name", "customername buyername kunde kundenname"},
+	{"customer_email", "customeremail buyeremail kundenemail kundenmail emailkunde email emailadresse emailbilling " +
+		"billingemail mail"},
+	{"customer_name", "customername buyername customer buyer kunde kundenname käufer kaeufer billingname"},
 	{"lifetime", "islifetime lifetime lifetimewarranty hblifetimewarranty"},
 	{"years", "warrantydurationyears garantiejahre years jahre"},
 	{"months", "warrantydurationmonths garantiemonate months monate"},
 	{"days", "warrantydurationdays garantietage"},
 	{"duration", "warranty warrantyduration warrantyperiod warrantylength guarantee duration garantie garantiezeit " +
-		"garantiedauer garanzia garantía"},
+		"garantiedauer garantiezeitraum gewährleistung laufzeit garanzia garantía"},
 	{"status", ""},           // only from svc exports; other programs have other statuses
 	{"reference_number", ""}, // likewise
 }
@@ -66,14 +73,50 @@ type mapping struct {
 const (
 	homebox   = "Homebox"
 	warracker = "Warracker"
+	shopify   = "Shopify"
 	snipeIT   = "Snipe-IT"
 	ours      = "svc"
 )
 
-// mapColumns guesses the columns of each field. Entries of chosen override guesses.
-func mapColumns(header []string, chosen map[string]string) (mapping, error) {
+// mapColumns guesses the columns of each field. What o chooses overrides guesses.
+func mapColumns(header []string, o Options) (mapping, error) {
 	m := mapping{header: header, columns: map[string][]int{}, source: sourceOf(header)}
-	taken := map[int]bool{}
+	if len(o.Becomes) > 0 {
+		for i := range header {
+			if field := o.Becomes[i]; slices.Contains(Fields(), field) {
+				m.columns[field] = append(m.columns[field], i)
+			}
+		}
+		return m, m.check(o)
+	}
+	taken, err := m.choose(o.Columns)
+	if err != nil {
+		return m, err
+	}
+	for _, g := range guesses {
+		if _, given := m.columns[g.field]; given || o.NoCustomers && g.field == "customer_email" {
+			continue
+		}
+		for name := range strings.FieldsSeq(m.names(g)) {
+			i := slices.IndexFunc(header, func(h string) bool { return withoutCurrency(normalize(h)) == name })
+			if i >= 0 && !taken[i] {
+				m.columns[g.field] = append(m.columns[g.field], i)
+				taken[i] = true
+			}
+		}
+	}
+	for i, name := range header {
+		field := unitFields[unitOf(name)]
+		if _, given := o.Columns[field]; field != "" && !given && !taken[i] {
+			m.columns[field] = append(m.columns[field], i)
+		}
+	}
+	return m, m.check(o)
+}
+
+// choose sets the columns that were chosen by name, and returns them.
+func (m *mapping) choose(chosen map[string]string) (taken map[int]bool, err error) {
+	taken = map[int]bool{}
 	for _, g := range guesses {
 		name, given := chosen[g.field]
 		if !given {
@@ -83,41 +126,30 @@ func mapColumns(header []string, chosen map[string]string) (mapping, error) {
 		if name = strings.TrimSpace(name); name == "" {
 			continue // leave the field out
 		}
-		i := columnOf(header, name)
+		i := columnOf(m.header, name)
 		if i < 0 {
-			return m, &Fault{
+			return taken, &Fault{
 				What: warranty.Textf("The file has no column \"%s\".", name),
-				Fix:  warranty.Textf("Its columns are %s.", strings.Join(header, ", ")),
+				Fix:  warranty.Textf("Its columns are %s.", strings.Join(m.header, ", ")),
 			}
 		}
 		m.columns[g.field] = []int{i}
 		taken[i] = true
 	}
-	for _, g := range guesses {
-		if _, given := m.columns[g.field]; given {
-			continue
-		}
-		for name := range strings.FieldsSeq(m.names(g)) {
-			i := slices.IndexFunc(header, func(h string) bool { return normalize(h) == name })
-			if i >= 0 && !taken[i] {
-				m.columns[g.field] = append(m.columns[g.field], i)
-				taken[i] = true
-			}
-		}
-	}
-	for i, name := range header {
-		field := unitFields[unitOf(name)]
-		if _, given := chosen[field]; field != "" && !given && !taken[i] {
-			m.columns[field] = append(m.columns[field], i)
-		}
-	}
-	return m, m.check()
+	return taken, nil
 }
 
 // names returns the column names to look for.
 func (m mapping) names(g guess) string {
-	if g.names == "" && m.source == ours {
+	switch {
+	case g.names == "" && m.source == ours:
 		return normalize(g.field)
+	case m.source == shopify && g.field == "product_name":
+		return "lineitemname" // Name is the number of the order
+	case m.source == shopify && g.field == "seller_name":
+		return "" // Vendor is the maker
+	case m.source == shopify && g.field == "brand":
+		return "vendor"
 	}
 	return g.names
 }
@@ -146,15 +178,6 @@ func unitOf(name string) unit {
 	return found
 }
 
-// lengthUnit is the unit of a bare number in a length column: months in exports of
-// Snipe-IT, otherwise unknown.
-func (m mapping) lengthUnit() unit {
-	if m.source == snipeIT {
-		return months
-	}
-	return noUnit
-}
-
 // isInventory reports whether the program also exports items without a warranty.
 func (m mapping) isInventory() bool { return m.source == homebox || m.source == snipeIT }
 
@@ -167,7 +190,7 @@ func columnOf(header []string, name string) int {
 }
 
 // check reports the columns that are required to create a warranty but missing.
-func (m mapping) check() error {
+func (m mapping) check(o Options) error {
 	var missing []string
 	none := func(fields ...string) bool {
 		return !slices.ContainsFunc(fields, func(field string) bool { return len(m.columns[field]) > 0 })
@@ -178,7 +201,7 @@ func (m mapping) check() error {
 	if none("start_date") {
 		missing = append(missing, "start_date")
 	}
-	if none(append(lengthFields, "end_date", "lifetime")...) {
+	if o.Length == "" && none(append(slices.Clone(lengthFields), "end_date", "lifetime")...) {
 		missing = append(missing, "end_date")
 	}
 	if len(missing) > 0 {
@@ -218,15 +241,21 @@ func (m mapping) Described() map[string]string {
 func (m mapping) Unused() []string {
 	left := []string{}
 	for i, name := range m.header {
-		used := false
-		for _, columns := range m.columns {
-			used = used || slices.Contains(columns, i)
-		}
-		if !used {
+		if m.fieldOf(i) == "" && name != "" {
 			left = append(left, name)
 		}
 	}
 	return left
+}
+
+// fieldOf returns the field that is read from a column, or "".
+func (m mapping) fieldOf(column int) string {
+	for _, g := range guesses {
+		if slices.Contains(m.columns[g.field], column) {
+			return g.field
+		}
+	}
+	return ""
 }
 
 func sourceOf(header []string) string {
@@ -243,6 +272,8 @@ func sourceOf(header []string) string {
 		return homebox
 	case has("warrantydurationyears", "islifetime"):
 		return warracker
+	case has("lineitemname", "lineitemprice", "paidat"):
+		return shopify
 	case has("assettag"):
 		return snipeIT
 	case has("referencenumber", "productname", "verifyurl"):

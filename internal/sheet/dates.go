@@ -39,7 +39,33 @@ var (
 // monthNameLayouts are date layouts with the name of the month, which are never ambiguous.
 var monthNameLayouts = []string{
 	"2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2 2006", "January 2 2006",
-	"2. January 2006", "2. Jan 2006", "2006-Jan-02", "2006 Jan 2",
+	"2. January 2006", "2. Jan 2006", "2. Jan. 2006", "2006-Jan-02", "2006 Jan 2",
+}
+
+// monthWord matches a word that may be the German name of a month.
+var monthWord = regexp.MustCompile(`\pL{3,}\.?`)
+
+// englishMonth returns the English name of a month with a German name, and other words as they are.
+func englishMonth(word string) string {
+	switch strings.ToLower(strings.TrimSuffix(word, ".")) {
+	case "januar", "jänner", "jän":
+		return "January"
+	case "februar":
+		return "February"
+	case "märz", "mär", "mrz":
+		return "March"
+	case "mai":
+		return "May"
+	case "juni":
+		return "June"
+	case "juli":
+		return "July"
+	case "okt", "oktober":
+		return "October"
+	case "dez", "dezember":
+		return "December"
+	}
+	return word
 }
 
 // shortMonthName matches a month name with a two-digit year, as Excel writes 4-Mar-26.
@@ -66,6 +92,7 @@ func importDate(s string, order DateOrder) (warranty.Date, error) {
 	if m := serialDay.FindStringSubmatch(s); m != nil {
 		return excelDay(m[1])
 	}
+	s = monthWord.ReplaceAllStringFunc(s, englishMonth)
 	if m := shortMonthName.FindStringSubmatch(s); m != nil {
 		s = m[1] + " " + m[2] + " " + century(m[3])
 	}

@@ -11,8 +11,6 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
-
-	"warranty.example/svc/warranty"
 )
 
 // Encoding is the character encoding of a file.
@@ -52,8 +50,6 @@ var (
 	markUTF8    = []byte("\xEF\xBB\xBF")
 	markUTF16LE = []byte("\xFF\xFE")
 	markUTF16BE = []byte("\xFE\xFF")
-	zip         = []byte("PK\x03\x04")
-	ole         = []byte("\xD0\xCF\x11\xE0")
 )
 
 // decoded returns a reader of the file as UTF-8, without a byte order mark, and the
@@ -63,12 +59,6 @@ func decoded(r io.Reader, chosen Encoding, valid bool) (*bufio.Reader, Encoding,
 	head, err := raw.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, chosen, err
-	}
-	if bytes.HasPrefix(head, zip) || bytes.HasPrefix(head, ole) {
-		return nil, chosen, &Fault{
-			What: warranty.Textf("This is an Excel workbook, not a CSV file."),
-			Fix:  warranty.Textf("In your spreadsheet program, save it as \"CSV UTF-8\"."),
-		}
 	}
 	e := chosen
 	switch {
@@ -88,6 +78,9 @@ func decoded(r io.Reader, chosen Encoding, valid bool) (*bufio.Reader, Encoding,
 		e = UTF8
 	default:
 		e = Windows1252
+	}
+	if (e == UTF8 || e == Windows1252) && bytes.IndexByte(head, 0) >= 0 {
+		return nil, e, unreadable() // text has no such bytes
 	}
 	switch e {
 	case UTF16LE:

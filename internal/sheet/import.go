@@ -237,12 +237,12 @@ func (im *Import) decide(ctx context.Context, row *Row, found warranty.Lookup, o
 	case done && (found.WarrantyID == nil || im.AllowDuplicates):
 		*outcome = Created
 		return false, nil
-	case row.Err != nil:
-		*outcome = Refused
-		return false, nil //nolint:nilerr // the import continues with the next row
 	case row.Skip != "":
 		*outcome = Skipped
 		return false, nil
+	case row.Err != nil:
+		*outcome = Refused
+		return false, nil //nolint:nilerr // the import continues with the next row
 	case found.WarrantyID == nil:
 		*outcome = ToCreate
 		return !im.DryRun, nil

@@ -21,22 +21,12 @@ var (
 // "118,09 €", "EUR 20". A price that could mean two numbers, such as 1.234, and one whose currency contradicts that of
 // its row stay as they are, so that they are refused or read as written.
 func importPrice(price, currency string) (amount, code string) {
-	amount, code = strings.ReplaceAll(price, "\u00a0", " "), currency
-	found := ""
-	for sign, name := range currencySigns {
-		if rest, ok := strings.CutSuffix(amount, sign); ok {
-			amount, found = rest, name
-		} else if rest, ok := strings.CutPrefix(amount, sign); ok {
-			amount, found = rest, name
-		}
-	}
-	if m := priceCode.FindStringSubmatch(amount); m != nil && found == "" {
-		amount, found = m[2]+m[3], m[1]+m[4]
-	}
+	amount, found := splitPrice(price)
+	code = currency
 	if found != "" && code != "" && !strings.EqualFold(found, code) {
 		return price, currency
 	}
-	if amount = strings.TrimSpace(amount); found != "" {
+	if found != "" {
 		code = found
 	}
 	switch {
@@ -50,4 +40,26 @@ func importPrice(price, currency string) (amount, code string) {
 		amount = dashPrice.ReplaceAllString(amount, "$1")
 	}
 	return amount, code
+}
+
+// splitPrice separates an amount from its currency.
+func splitPrice(price string) (amount, code string) {
+	amount = strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(price)
+	for sign, name := range currencySigns {
+		if rest, ok := strings.CutSuffix(amount, sign); ok {
+			amount, code = rest, name
+		} else if rest, ok := strings.CutPrefix(amount, sign); ok {
+			amount, code = rest, name
+		}
+	}
+	if m := priceCode.FindStringSubmatch(amount); m != nil && code == "" {
+		amount, code = m[2]+m[3], m[1]+m[4]
+	}
+	return strings.TrimSpace(amount), code
+}
+
+// withoutSigns returns the amount of a price.
+func withoutSigns(price string) string {
+	amount, _ := splitPrice(price)
+	return amount
 }

@@ -27,7 +27,33 @@ var productColumns = map[string][]string{
 
 // ReadProducts reads a sheet of at most limit products. The error for an unreadable sheet is a *Fault.
 func ReadProducts(file io.ReadSeeker, limit int) (rows []ProductRow, err error) {
-	t, err := openTable(file, "")
+	start, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	rows, err = readProducts(file, limit, false)
+	if errors.Is(err, errBareQuote) {
+		if _, err := file.Seek(start, io.SeekStart); err != nil {
+			return nil, err
+		}
+		rows, err = readProducts(file, limit, true)
+	}
+	if missing := new(NoHeader); errors.As(err, &missing) {
+		return nil, missingProductColumns()
+	}
+	return rows, err
+}
+
+// missingProductColumns is the error of a sheet without the names or the lengths of products.
+func missingProductColumns() *Fault {
+	return &Fault{
+		What: warranty.Textf("The columns name and length are required."),
+		Fix:  warranty.Textf("Name them in the first line. A length is a number of months, 2 years, or lifetime."),
+	}
+}
+
+func readProducts(file io.ReadSeeker, limit int, lazy bool) (rows []ProductRow, err error) {
+	t, err := openTable(file, Options{}, lazy)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +72,7 @@ func ReadProducts(file io.ReadSeeker, limit int) (rows []ProductRow, err error) 
 		}
 	}
 	if len(m.columns["name"]) == 0 || len(m.columns["length"]) == 0 {
-		return nil, &Fault{
-			What: warranty.Textf("The columns name and length are required."),
-			Fix:  warranty.Textf("Name them in the first line. A length is a number of months, 2 years, or lifetime."),
-		}
+		return nil, missingProductColumns()
 	}
 	for {
 		row, err := t.next()
@@ -65,17 +88,20 @@ func ReadProducts(file io.ReadSeeker, limit int) (rows []ProductRow, err error) 
 				Fix:  warranty.Textf("Split it into several files."),
 			}
 		}
+		if row.Skip != "" {
+			continue
+		}
 		row.from = &m
 		p := ProductRow{Row: row}
 		if p.Err == nil {
-			p.Err = m.product(row.cells, unit, &p.Product)
+			p.Err = m.product(row.record, unit, &p.Product)
 		}
 		rows = append(rows, p)
 	}
 }
 
 // product reads and checks the product of a row.
-func (m mapping) product(cells []string, named unit, in *warranty.CreateProduct) error {
+func (m mapping) product(cells record, named unit, in *warranty.CreateProduct) error {
 	*in = warranty.CreateProduct{
 		Name:     m.value(cells, "name"),
 		Brand:    m.value(cells, "brand"),

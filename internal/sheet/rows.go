@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,10 +13,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// value returns the first cell of a field that is not empty.
-func (m mapping) value(cells []string, field string) string {
+// value returns the first cell of a field that is not empty, or the value that takes the place of its cells.
+func (m mapping) value(row record, field string) string {
+	if v, ok := row.fixed[field]; ok {
+		return strings.TrimSpace(v)
+	}
 	for _, i := range m.columns[field] {
-		if v := cell(cells, i); v != "" {
+		if v := cell(row.cells, i); v != "" {
 			return v
 		}
 	}
@@ -25,29 +29,70 @@ func (m mapping) value(cells []string, field string) string {
 // cell returns a cell, trimmed and with formula escaping removed.
 func cell(cells []string, i int) string { return strings.TrimSpace(unescapeFormula(cells[i])) }
 
+// readFixed parses a row. Invalid values of the fields that are left empty are removed, and the row is parsed again.
+func (r *Reader) readFixed(row *Row) {
+	var was Readings
+	if len(r.options.Empty) > 0 {
+		was = r.readings.clone()
+	}
+	r.read(row)
+	emptied := map[string]string{}
+	for _, f := range row.Faults() {
+		if slices.Contains(r.options.Empty, f.Field) && CanBeEmpty(f.Field) && f.Code != required {
+			emptied[f.Field] = f.Value
+		}
+	}
+	if len(emptied) == 0 {
+		return
+	}
+	fixed := maps.Clone(row.fixed)
+	if fixed == nil {
+		fixed = map[string]string{}
+	}
+	for field := range emptied {
+		if fixed[field] = ""; field == "currency" || field == "price" {
+			fixed["price"], fixed["currency"] = "", ""
+		}
+	}
+	r.readings = was
+	row.Skip, row.Err, row.fixed = "", nil, fixed
+	r.read(row)
+	for field, value := range emptied {
+		r.readings.add(ReadEmptied, field, value, "")
+	}
+}
+
+// required is the code of a field without a value.
+const required = "required"
+
+// CanBeEmpty reports whether a warranty can be without a field.
+func CanBeEmpty(field string) bool {
+	return field != "" && field != "product_name" && field != "start_date" && field != "end_date" && field != "external_id"
+}
+
 // read parses a row as a warranty. The error lists every invalid field.
 func (r *Reader) read(row *Row) {
 	var c warranty.Checks
-	cells := row.cells
-	if r.isInventory() && !r.hasWarranty(cells) {
+	cells := row.record
+	if (r.isInventory() && !r.hasWarranty(cells)) || r.saysNone(cells) {
 		row.Skip = NoCover
 		return
 	}
 	row.Input = warranty.CreateWarranty{
-		SerialNumber: r.value(cells, "serial_number"),
+		SerialNumber: r.optional(cells, "serial_number"),
 		ExternalID:   r.value(cells, "external_id"),
-		Category:     r.value(cells, "category"),
-		Supplier:     r.value(cells, "supplier"),
-		SellerName:   r.value(cells, "seller_name"),
-		SellerEmail:  r.value(cells, "seller_email"),
+		Category:     r.optional(cells, "category"),
+		Supplier:     r.optional(cells, "supplier"),
+		SellerName:   r.optional(cells, "seller_name"),
+		SellerEmail:  r.optional(cells, "seller_email"),
 
-		Brand:         r.value(cells, "brand"),
-		GTIN:          r.value(cells, "gtin"),
-		CustomerEmail: r.value(cells, "customer_email"),
-		CustomerName:  r.value(cells, "customer_name"),
+		Brand:         r.optional(cells, "brand"),
+		GTIN:          r.optional(cells, "gtin"),
+		CustomerEmail: r.optional(cells, "customer_email"),
+		CustomerName:  r.optional(cells, "customer_name"),
 	}
 	r.texts(cells, &row.Input)
-	row.Input.Price, row.Input.Currency = importPrice(r.value(cells, "price"), r.value(cells, "currency"))
+	r.price(&c, cells, &row.Input)
 	row.Input.StartDate = r.date(&c, cells, "start_date")
 	row.Input.EndDate = r.end(&c, cells, row.Input.StartDate)
 	if r.value(cells, "purchase_date") != "" {
@@ -55,12 +100,13 @@ func (r *Reader) read(row *Row) {
 	}
 	row.Status = r.status(&c, cells)
 	row.Reference, _ = warranty.ParseReference(r.value(cells, "reference_number")) // ignore other programs' numbers
+	r.ruined(&c, cells)
 	c.Merge(row.Input.Check())
 	row.Err = c.Err()
 }
 
 // hasWarranty reports whether a row has any information about a warranty.
-func (r *Reader) hasWarranty(cells []string) bool {
+func (r *Reader) hasWarranty(cells record) bool {
 	if truthy(r.value(cells, "lifetime")) || r.day(cells, "end_date") != "" {
 		return true
 	}
@@ -71,21 +117,15 @@ func (r *Reader) hasWarranty(cells []string) bool {
 	}
 	// With warranty details only, the row fails, so that a person looks at it.
 	return slices.ContainsFunc(r.columns["description"], func(i int) bool {
-		return strings.Contains(normalize(r.header[i]), "warranty") && cell(cells, i) != ""
+		return strings.Contains(normalize(r.header[i]), "warranty") && cell(cells.cells, i) != ""
 	})
 }
 
 // texts sets the name, the model and the description. A model can stand for a missing name; further models
 // are kept in the description.
-func (r *Reader) texts(cells []string, in *warranty.CreateWarranty) {
-	in.ProductName = r.value(cells, "product_name")
+func (r *Reader) texts(cells record, in *warranty.CreateWarranty) {
+	in.ProductName = r.productName(cells)
 	models := r.values(cells, "model")
-	if in.ProductName == "" && len(models) > 0 {
-		in.ProductName = models[0]
-		if in.Brand != "" && !containsFold(in.ProductName, in.Brand) {
-			in.ProductName = in.Brand + " " + in.ProductName
-		}
-	}
 	var kept []string
 	for i, model := range models {
 		if i == 0 {
@@ -95,10 +135,26 @@ func (r *Reader) texts(cells []string, in *warranty.CreateWarranty) {
 		}
 	}
 	parts := r.values(cells, "description")
+	if len(parts) == 1 && r.isNone("description", parts[0]) {
+		parts = nil
+	}
 	if len(kept) > 0 {
 		parts = append([]string{strings.Join(kept, "\n")}, parts...)
 	}
 	in.Description = strings.Join(parts, "\n\n")
+}
+
+// productName returns the name of the product, or else its brand and model.
+func (r *Reader) productName(cells record) string {
+	name := r.value(cells, "product_name")
+	models := r.values(cells, "model")
+	if name != "" || len(models) == 0 {
+		return name
+	}
+	if brand := r.value(cells, "brand"); brand != "" && !containsFold(models[0], brand) {
+		return brand + " " + models[0]
+	}
+	return models[0]
 }
 
 func containsFold(text, word string) bool {
@@ -107,7 +163,7 @@ func containsFold(text, word string) bool {
 
 // status returns void, cancelled or active. Upcoming and expired are active: they
 // follow from the dates.
-func (r *Reader) status(c *warranty.Checks, cells []string) warranty.Status {
+func (r *Reader) status(c *warranty.Checks, cells record) warranty.Status {
 	v := strings.ToLower(r.value(cells, "status"))
 	if v == "" {
 		return warranty.Active
@@ -124,10 +180,13 @@ func (r *Reader) status(c *warranty.Checks, cells []string) warranty.Status {
 }
 
 // values returns the distinct cells of a field that may have several columns.
-func (m mapping) values(cells []string, field string) []string {
+func (m mapping) values(row record, field string) []string {
+	if v, ok := row.fixed[field]; ok {
+		return strings.FieldsFunc(v, func(rune) bool { return false }) // one, or none
+	}
 	var parts []string
 	for _, i := range m.columns[field] {
-		if v := cell(cells, i); v != "" && !slices.Contains(parts, v) {
+		if v := cell(row.cells, i); v != "" && !slices.Contains(parts, v) {
 			parts = append(parts, v)
 		}
 	}
@@ -136,48 +195,72 @@ func (m mapping) values(cells []string, field string) []string {
 
 // day returns the first cell of a field that has a date. Homebox writes 0001-01-01
 // for none.
-func (m mapping) day(cells []string, field string) string {
+func (m mapping) day(row record, field string) string {
+	if v, ok := row.fixed[field]; ok {
+		return strings.TrimSpace(v)
+	}
 	for _, i := range m.columns[field] {
-		if v := cell(cells, i); v != "" && !strings.HasPrefix(v, "0001-01-01") {
+		if v := cell(row.cells, i); v != "" && !strings.HasPrefix(v, "0001-01-01") {
 			return v
 		}
 	}
 	return ""
 }
 
-func (r *Reader) date(c *warranty.Checks, cells []string, field string) warranty.Date {
+func (r *Reader) date(c *warranty.Checks, cells record, field string) warranty.Date {
 	v := r.day(cells, field)
-	if v == "" {
+	if v == "" || field != "start_date" && r.isNone(field, v) {
 		return 0
 	}
-	d, err := importDate(v, r.order)
-	r.serials = r.serials || err == nil && isSerial(v)
-	if err != nil {
+	d, err := importDate(v, r.style.order)
+	switch {
+	case errors.Is(err, errAmbiguous):
+		c.Add(field, "ambiguous", "%s", warranty.Sentence(err))
+	case err != nil:
 		c.Add(field, "invalid", "%s", warranty.Sentence(err))
+	case isSerial(v):
+		r.readings.add(ReadDayNumber, field, v, d.String())
+	case r.style.order != UnknownOrder && needsOrder(v):
+		r.readings.add(ReadOrder, field, v, d.String())
 	}
 	return d
 }
 
+// needsOrder reports whether a date can be read with the day or with the month first.
+func needsOrder(text string) bool {
+	_, err := importDate(text, UnknownOrder)
+	return errors.Is(err, errAmbiguous)
+}
+
 // end returns the last day of coverage: lifetime, the given end date, or the start
 // date plus a length.
-func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) warranty.Date {
+func (r *Reader) end(c *warranty.Checks, cells record, start warranty.Date) warranty.Date {
 	if truthy(r.value(cells, "lifetime")) {
 		return warranty.Lifetime
 	}
-	if r.day(cells, "end_date") != "" {
+	if v := r.day(cells, "end_date"); v != "" && !r.isNone("end_date", v) {
+		if isLifetimeWord(v) {
+			return warranty.Lifetime
+		}
 		return r.date(c, cells, "end_date")
 	}
 	if isLifetimeWord(r.value(cells, "duration")) {
 		return warranty.Lifetime
 	}
 	l, err := r.length(cells)
+	if err == nil && l.isZero() && !r.style.length.isZero() && r.value(cells, "duration") == "" {
+		l = r.style.length
+		r.readings.add(ReadLength, "end_date", "", l.String())
+	}
 	switch {
+	case errors.Is(err, errBare):
+		c.Add("end_date", "no_unit", "The warranty length is invalid: %s.", warranty.Text{Format: err.Error()})
 	case err != nil:
 		c.Add("end_date", "invalid", "The warranty length is invalid: %s.", warranty.Text{Format: err.Error()})
 	case l.isZero():
-		c.Add("end_date", "required", "This field is required. Add an end date or a warranty length.")
+		c.Add("end_date", required, "This field is required. Add an end date or a warranty length.")
 	case start.IsZero():
-		c.Add("end_date", "required", "The end date cannot be computed without a start date.")
+		return warranty.Lifetime // the start is missing; the end follows from it
 	default:
 		if end := l.lastDay(start); end < warranty.Lifetime {
 			return end
@@ -185,49 +268,6 @@ func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) wa
 		return warranty.Lifetime
 	}
 	return 0
-}
-
-var (
-	errDiffer = errors.New("two columns have different lengths; correct one, or leave a column out")
-	errParts  = errors.New("both the years and the months column have a year or more; leave one out")
-)
-
-// length combines the length columns of a row: one length, or years, months and
-// days to add up. Columns that contradict each other are an error.
-func (r *Reader) length(cells []string) (length, error) {
-	var whole, parts length
-	for _, v := range r.values(cells, "duration") {
-		l, err := importLength(v, r.lengthUnit())
-		if err != nil {
-			return l, err
-		}
-		if !whole.isZero() && whole != l {
-			return l, errDiffer
-		}
-		whole = l
-	}
-	for _, u := range []unit{years, months, days} {
-		list := r.values(cells, unitFields[u])
-		for i, v := range list {
-			l, err := importLength(v, u)
-			switch {
-			case err != nil:
-				return l, err
-			case i > 0:
-				return l, errDiffer
-			case u == months && l.months >= 12 && parts.months > 0:
-				return l, errParts
-			}
-			parts = parts.plus(l)
-		}
-	}
-	switch {
-	case whole.isZero():
-		return parts, nil
-	case parts.isZero() || parts == whole:
-		return whole, nil
-	}
-	return whole, errDiffer
 }
 
 func truthy(s string) bool {
@@ -253,6 +293,10 @@ func (r *Reader) identify(row *Row) error {
 	if in.ExternalID != "" {
 		r.external[in.ExternalID] = row.Line
 	}
+	if r.isDouble(row) {
+		row.Skip = Double
+		return nil
+	}
 	content, err := api.AppendJSON(nil, in)
 	if err != nil {
 		return err
@@ -273,6 +317,21 @@ func (r *Reader) identify(row *Row) error {
 	}
 	row.item.ReferenceNumber = string(row.Reference)
 	return nil
+}
+
+// isDouble reports whether an earlier row has the same product, serial number and dates. Equal rows without a serial
+// number may be several products.
+func (r *Reader) isDouble(row *Row) bool {
+	in := row.Input
+	if in.ExternalID != "" || !isSerialNumber(in.SerialNumber) || r.source == ours {
+		return false
+	}
+	key := row.serial() + "\n" + in.StartDate.String() + in.EndDate.String()
+	if r.periods[key] > 0 {
+		return true
+	}
+	r.periods[key] = row.Line
+	return false
 }
 
 // serial identifies a product that has a serial number.

@@ -1,5 +1,5 @@
-// Package sheet imports warranties from CSV files of other programs and exports them
-// as CSV. The command line and the web pages both use it.
+// Package sheet imports warranties from workbooks (.xlsx) and CSV files of other programs, and exports them as CSV. The
+// command line, the web pages and jobs use it.
 package sheet
 
 import (
@@ -24,6 +24,12 @@ type MissingColumns struct {
 	Fields []string
 	Header []string
 	Found  map[string]string // columns of the other fields
+
+	// Table, HeaderLine, Sheet and Sheets describe the file, to choose the columns from.
+	Table      []Column
+	HeaderLine int
+	Sheet      string
+	Sheets     []string
 }
 
 // Error lists the fields without a column.
@@ -34,26 +40,55 @@ func (m *MissingColumns) Text(names []string) warranty.Text {
 	return warranty.Textf("No column was found for %s.", strings.Join(names, ", "))
 }
 
-// Options override what is detected in a sheet.
+// Options override what is detected in a file.
 type Options struct {
 	// Columns maps a field to its column, or to "" to leave the field out. The
 	// columns of other fields are guessed.
-	Columns  map[string]string
+	Columns map[string]string
+	// Becomes maps the number of each column to its field. The other columns are not read, and nothing is guessed.
+	Becomes  map[int]string `json:",omitempty"`
 	Order    DateOrder
 	Encoding Encoding
+	// Sheet is the name of the sheet of a workbook. By default it is the first one with column names.
+	Sheet string `json:",omitempty"`
+	// HeaderLine is the line with the column names. By default it is found.
+	HeaderLine int `json:",omitempty"`
+	// Hidden reads hidden rows of a workbook, too.
+	Hidden bool `json:",omitempty"`
+	// Currency is that of prices without one.
+	Currency string `json:",omitempty"`
+	// Length is that of warranties without an end and a length.
+	Length string `json:",omitempty"`
+	// Unit is that of lengths without one: months or years.
+	Unit string `json:",omitempty"`
+	// NoCustomers leaves the addresses of customers out unless their column is chosen: who is no organization cannot
+	// offer them a warranty.
+	NoCustomers bool `json:",omitempty"`
+	// Fixes are values by line and field that take the place of the cells.
+	Fixes map[int]map[string]string `json:",omitempty"`
+	// Empty lists the optional fields whose invalid values are left empty.
+	Empty []string `json:",omitempty"`
+	// LeaveOut lists the keys of problems whose rows are left out, or AllProblems.
+	LeaveOut []string `json:",omitempty"`
 }
 
-// Reader reads a sheet row by row.
+// Reader reads a file row by row.
 type Reader struct {
 	mapping
-	table   *table
-	order   DateOrder
-	serials bool               // some dates are Excel day numbers
-	seen    map[[8]byte]uint32 // occurrences of each row, by a prefix of its hash
+	table    *table
+	options  Options
+	style    style
+	evidence evidence
+	samples  []sampler
+	readings Readings
+	seen     map[[8]byte]uint32 // occurrences of each row, by a prefix of its hash
 	// external maps each external id to its line.
 	external map[string]int
-	total    int // rows of the sheet
-	// repeatedSerials has the products with several coverage periods in the sheet.
+	// periods has the products with a serial number and their dates, with their lines.
+	periods map[string]int
+	order   []string // the cells of the last row that has the data of a Shopify order
+	total   int      // rows of the file
+	// repeatedSerials has the products with several coverage periods in the file.
 	repeatedSerials map[string]bool
 }
 
@@ -74,9 +109,9 @@ type Row struct {
 	Skip       SkipReason
 	Err        error
 
-	item  warranty.LookupItem
-	cells []string
-	from  *mapping
+	item warranty.LookupItem
+	record
+	from *mapping
 }
 
 // SkipReason is the reason why a valid row is not imported.
@@ -86,7 +121,17 @@ type SkipReason string
 const (
 	NoCover SkipReason = "no_cover" // the item has no warranty
 	Blank   SkipReason = "blank"    // Excel writes such rows after the last one with a value
+	Total   SkipReason = "total"    // the row sums up others
+	Heading SkipReason = "heading"  // the row repeats the column names
+	Hidden  SkipReason = "hidden"   // the row is hidden in the workbook
+	Double  SkipReason = "double"   // an earlier row has the same product, serial number and dates
+	LeftOut SkipReason = "left_out" // the person left the row out
 )
+
+// SkipReasons lists the reasons.
+func SkipReasons() []SkipReason {
+	return []SkipReason{Blank, Total, Heading, Hidden, Double, NoCover, LeftOut}
+}
 
 // Text returns the reason as text.
 func (s SkipReason) Text() string {
@@ -95,99 +140,83 @@ func (s SkipReason) Text() string {
 		return "the row has no warranty"
 	case Blank:
 		return "the row is empty"
+	case Total:
+		return "the row is a total"
+	case Heading:
+		return "the row repeats the column names"
+	case Hidden:
+		return "the row is hidden in the workbook"
+	case Double:
+		return "an earlier row has the same product, serial number and dates"
+	case LeftOut:
+		return "you left the row out"
 	}
 	return string(s)
 }
 
-// Assumed reports how a sheet is read, as detected or chosen, for people to check.
-type Assumed struct {
-	Encoding  Encoding  `json:"encoding"`
-	Separator string    `json:"separator"`
-	Order     DateOrder `json:"date_order"`
-	// SerialDates reports whether some dates are Excel day numbers.
-	SerialDates bool `json:"excel_dates"`
-	// Months reports whether lengths without a unit are months.
-	Months bool `json:"numbers_are_months"`
-}
-
-// Assumed reports how the rows so far were read.
-func (r *Reader) Assumed() Assumed {
-	return Assumed{
-		Encoding:    r.table.encoding,
-		Separator:   string(r.table.reader.Comma),
-		Order:       r.order,
-		SerialDates: r.serials,
-		Months:      r.lengthUnit() == months && len(r.columns["duration"]) > 0,
-	}
-}
-
-// Open scans the whole sheet once, and then returns a Reader at its first row. The
-// error for an unreadable sheet is a *Fault or a *MissingColumns.
+// Open scans the whole file once, and then returns a Reader at its first row. The error for an unreadable file is a
+// *Fault, a *NoHeader or a *MissingColumns.
 func Open(file io.ReadSeeker, o Options) (*Reader, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return nil, err
 	}
-	first, err := open(file, o)
-	if err != nil {
-		return nil, err
+	lazy := false
+	first, err := scan(file, o, lazy)
+	if errors.Is(err, errBareQuote) {
+		if _, err := file.Seek(start, io.SeekStart); err != nil {
+			return nil, err
+		}
+		lazy = true
+		first, err = scan(file, o, lazy)
 	}
-	repeated, total, err := first.scan()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := file.Seek(start, io.SeekStart); err != nil {
 		return nil, err
 	}
-	r, err := open(file, o)
+	r, err := open(file, o, lazy)
 	if err != nil {
 		return nil, err
 	}
-	r.repeatedSerials, r.total = repeated, total
-	return r, nil
+	r.repeatedSerials, r.total = first.repeatedSerials, first.total
+	r.style, r.evidence, r.samples = first.style, first.evidence, first.samples
+	return r, r.settle(o)
 }
 
-func open(file io.ReadSeeker, o Options) (*Reader, error) {
-	t, err := openTable(file, o.Encoding)
+// scan opens a file and reads all of it, to learn how its values are written.
+func scan(file io.ReadSeeker, o Options, lazy bool) (*Reader, error) {
+	r, err := open(file, o, lazy)
+	if err == nil {
+		return r, r.profile()
+	}
+	var missing *MissingColumns
+	if r != nil && errors.As(err, &missing) {
+		if failed := r.profile(); failed != nil {
+			return nil, failed
+		}
+		missing.Table = r.Columns()
+		missing.HeaderLine, missing.Sheet, missing.Sheets = r.table.headerLine, r.table.sheet, r.table.sheets
+	}
+	return nil, err
+}
+
+func open(file io.ReadSeeker, o Options, lazy bool) (*Reader, error) {
+	t, err := openTable(file, o, lazy)
 	if err != nil {
 		return nil, err
 	}
-	m, err := mapColumns(t.header, o.Columns)
-	if err != nil {
-		return nil, err
-	}
+	m, err := mapColumns(t.header, o)
 	return &Reader{
-		mapping:  m,
-		table:    t,
-		order:    o.Order,
-		seen:     map[[8]byte]uint32{},
-		external: map[string]int{},
-	}, nil
-}
-
-// scan reads and counts all rows, and returns the products with several coverage periods: a warranty that was
-// extended has two rows with the same serial number.
-func (r *Reader) scan() (repeatedSerials map[string]bool, rows int, err error) {
-	type period struct{ start, end warranty.Date }
-	periods, repeated := map[string]period{}, map[string]bool{}
-	for {
-		row, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return repeated, rows, nil
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		rows++
-		if row.Err != nil || row.Skip != "" || !isSerialNumber(row.Input.SerialNumber) {
-			continue
-		}
-		serial, now := row.serial(), period{row.Input.StartDate, row.Input.EndDate}
-		if before, seen := periods[serial]; seen && before != now {
-			repeated[serial] = true
-		}
-		periods[serial] = now
-	}
+		mapping:         m,
+		table:           t,
+		options:         o,
+		seen:            map[[8]byte]uint32{},
+		external:        map[string]int{},
+		periods:         map[string]int{},
+		repeatedSerials: map[string]bool{},
+	}, err
 }
 
 // Next reads the next row. It returns io.EOF at the end of the sheet. The error of an
@@ -195,13 +224,22 @@ func (r *Reader) scan() (repeatedSerials map[string]bool, rows int, err error) {
 func (r *Reader) Next() (Row, error) {
 	row, err := r.table.next()
 	row.from = &r.mapping
-	if err == nil && row.Err == nil && row.Skip == "" {
-		r.read(&row)
-	}
-	if err != nil || row.Err != nil || row.Skip != "" {
+	if err != nil || row.Skip != "" {
+		r.readings.skip(row)
 		return row, err
 	}
-	return row, r.identify(&row)
+	if row.Err == nil {
+		row.fixed = r.fixesOf(row)
+		r.readFixed(&row)
+	}
+	if row.Err == nil && row.Skip == "" {
+		err = r.identify(&row)
+	}
+	if row.Err != nil && r.leavesOut(row) {
+		row.Skip = LeftOut
+	}
+	r.readings.skip(row)
+	return row, err
 }
 
 // Source returns the program that exported the sheet, or "" if it is unknown.
@@ -216,6 +254,7 @@ func (r *Reader) Total() int { return r.total }
 // CellFault is an error in a cell, or in the whole row if Field is empty.
 type CellFault struct {
 	Field, Column string
+	Code          string // of the error
 	Message       warranty.Text
 	Value         string // the content of the cells that the field was read from
 }
@@ -234,7 +273,7 @@ func (r Row) Faults() []CellFault {
 	var list []CellFault
 	for _, f := range refusal.Fields {
 		column, value := r.columnOf(f.Field)
-		list = append(list, CellFault{Field: f.Field, Column: column, Message: f.Text(), Value: value})
+		list = append(list, CellFault{f.Field, column, f.Code, f.Text(), value})
 	}
 	return list
 }
@@ -262,7 +301,7 @@ func (r Row) columnOf(field string) (column, value string) {
 		return "", ""
 	}
 	fields := []string{field}
-	if field == "end_date" && r.from.day(r.cells, field) == "" {
+	if field == "end_date" && r.from.day(r.record, field) == "" {
 		fields = append(slices.Clone(lengthFields), field)
 	}
 	var filled, all, values []string

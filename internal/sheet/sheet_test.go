@@ -240,12 +240,12 @@ func TestChosenColumns(t *testing.T) {
 	}
 	var fault *Fault
 	if _, err := mapColumns([]string{"Item", "start_date", "end_date"},
-		map[string]string{"product_name": "Nothing"}); !errors.As(err, &fault) ||
+		Options{Columns: map[string]string{"product_name": "Nothing"}}); !errors.As(err, &fault) ||
 		!strings.Contains(fault.Fix.String(), "Item, start_date") {
 		t.Errorf("missing column: %v", err)
 	}
 	var missing *MissingColumns
-	if _, err := mapColumns([]string{"Item"}, nil); !errors.As(err, &missing) ||
+	if _, err := mapColumns([]string{"Item"}, Options{}); !errors.As(err, &missing) ||
 		strings.Join(missing.Fields, " ") != "start_date end_date" || len(missing.Header) != 1 {
 		t.Errorf("a file without dates: %v", err)
 	}

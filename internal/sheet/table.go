@@ -1,8 +1,6 @@
 package sheet
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"io"
 	"slices"
@@ -12,138 +10,147 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// table reads a CSV file row by row.
+// table is the rows of a file below its column names.
 type table struct {
-	reader *csv.Reader
-	header []string
-	before int // lines before the header
-
-	encoding Encoding
+	about
+	header     []string
+	headerLine int
+	titles     []record // the rows above the header that are not empty
+	rows       source
+	head       []record // rows that were read to find the header
+	pads       bool     // rows may end early, as those of workbooks do
+	hidden     bool     // hidden rows are read
 }
 
-// openTable reads the header of a CSV file. Excel writes byte order marks, various
-// encodings and, in some countries, semicolons.
-func openTable(file io.ReadSeeker, chosen Encoding) (*table, error) {
-	t := &table{}
-	valid, err := validUTF8(file)
+// openTable reads a file up to its column names.
+func openTable(file io.ReadSeeker, o Options, lazy bool) (*table, error) {
+	rows, info, err := openSource(file, o, lazy)
 	if err != nil {
 		return nil, err
 	}
-	text, encoding, err := decoded(file, chosen, valid)
+	head, err := readHead(rows)
 	if err != nil {
 		return nil, err
 	}
-	t.encoding = encoding
-	if _, err := text.Peek(1); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+	for o.HeaderLine > 0 && len(head) > 0 && head[len(head)-1].line < o.HeaderLine {
+		row, err := rows.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		head = append(head, row)
 	}
-	head, err := text.Peek(text.Buffered())
-	if err != nil {
-		return nil, err
-	}
-	comma, line := declaredSeparator(head)
-	if line > 0 {
-		_, _ = text.Discard(line) // it was just peeked
-		t.before = 1
-	} else {
-		comma = separator(head)
-	}
-	t.reader = csv.NewReader(text)
-	t.reader.Comma = comma
-	t.reader.FieldsPerRecord = -1
-	t.reader.TrimLeadingSpace = false
-	header, err := t.reader.Read()
-	if errors.Is(err, io.EOF) {
+	if atLine(head, 1) < 0 {
 		return nil, &Fault{
 			What: warranty.Textf("The file is empty."),
-			Fix:  warranty.Textf("The first line must name the columns."),
+			Fix:  warranty.Textf("Choose a file with column names and rows."),
 		}
 	}
-	if err != nil {
-		return nil, &Fault{
-			What: warranty.Textf("The first line is invalid: %s.", err),
-			Fix:  warranty.Textf("It must name the columns, separated by commas or semicolons."),
+	at := findHeader(head)
+	if o.HeaderLine > 0 {
+		at = atLine(head, o.HeaderLine)
+	}
+	if at < 0 {
+		return nil, &NoHeader{Lines: headLines(head)}
+	}
+	t := &table{about: info, headerLine: head[at].line, rows: rows, head: head[at+1:], hidden: o.Hidden}
+	t.pads = info.sheet != ""
+	for _, row := range head[:at] {
+		if !row.isBlank() {
+			t.titles = append(t.titles, row)
 		}
 	}
-	for _, name := range header {
+	return t, t.name(head[at])
+}
+
+// name sets the names of the columns.
+func (t *table) name(header record) error {
+	for i, name := range header.cells {
 		if !utf8.ValidString(name) {
-			return nil, &Fault{
-				What: warranty.Textf("The first line is not valid UTF-8."),
+			return &Fault{
+				What: warranty.Textf("Line %d is not valid UTF-8.", header.line),
 				Fix:  warranty.Textf("Save the file as \"CSV UTF-8\", or choose the encoding windows-1252."),
 			}
 		}
-		t.header = append(t.header, strings.TrimSpace(unescapeFormula(name)))
+		t.header = append(t.header, cell(header.cells, i))
 	}
-	return t, nil
-}
-
-func (t *table) isUTF16() bool { return t.encoding == UTF16LE || t.encoding == UTF16BE }
-
-// declaredSeparator returns the separator that a first line such as "sep=;" declares for Excel, and the length of that
-// line, or 0 if there is none.
-func declaredSeparator(head []byte) (comma rune, length int) {
-	line, _, found := bytes.Cut(head, []byte("\n"))
-	text := strings.ToLower(strings.Trim(strings.TrimRight(string(line), "\r"), `" `))
-	name, value, declared := strings.Cut(text, "=")
-	if !found || !declared || name != "sep" || len(value) != 1 || strings.Trim(value, ",;\t|") != "" {
-		return 0, 0
+	if !t.pads {
+		return nil
 	}
-	return rune(value[0]), len(line) + 1
-}
-
-// separator returns the most frequent separator in the first line, outside quotes.
-func separator(head []byte) rune {
-	counts, quoted := map[rune]int{}, false
-	for _, r := range string(head) {
-		if r == '\n' && !quoted {
-			break
-		}
-		if r == '"' {
-			quoted = !quoted
-		}
-		if !quoted {
-			counts[r]++
+	t.header = t.header[:width(t.header)]
+	for _, row := range t.head {
+		for len(t.header) < width(row.cells) {
+			t.header = append(t.header, "")
 		}
 	}
-	best := ','
-	for _, r := range ";\t" {
-		if counts[r] > counts[best] {
-			best = r
-		}
-	}
-	return best
+	return nil
 }
 
 // next reads a row. It returns io.EOF at the end of the table.
 func (t *table) next() (Row, error) {
-	cells, err := t.reader.Read()
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		return Row{}, &Fault{
-			What: warranty.Textf("Line %d is not valid CSV: %s.", parse.Line+t.before, parse.Err),
-			Fix:  warranty.Textf("Put cells with quotation marks in quotation marks, and double each one inside."),
+	var from record
+	if len(t.head) > 0 {
+		from, t.head = t.head[0], t.head[1:]
+	} else {
+		var err error
+		if from, err = t.rows.next(); err != nil {
+			return Row{}, err
 		}
 	}
-	if err != nil {
-		return Row{}, err
+	row := Row{Line: from.line, record: from, Err: from.err}
+	n := len(row.cells)
+	if t.pads {
+		n = min(n, len(t.header))
+		row.cells = append(row.cells[:n:n], make([]string, len(t.header)-n)...)
+	} else if n > len(t.header) && width(row.cells) <= len(t.header) {
+		row.cells = row.cells[:len(t.header)] // Excel writes separators after the last column
 	}
-	at, _ := t.reader.FieldPos(0)
-	row := Row{Line: at + t.before, cells: cells}
-	invalid16 := func(cell string) bool { return strings.ContainsRune(cell, utf8.RuneError) }
-	invalid8 := func(cell string) bool { return !utf8.ValidString(cell) }
-	blank := func(cell string) bool { return strings.TrimSpace(cell) == "" }
 	switch {
-	case !slices.ContainsFunc(cells, func(cell string) bool { return !blank(cell) }):
+	case from.err != nil:
+	case from.isBlank():
 		row.Skip = Blank
-	case len(cells) != len(t.header):
+	case from.hidden && !t.hidden:
+		row.Skip = Hidden
+	case len(row.cells) != len(t.header):
 		row.Err = warranty.Refuse(warranty.ValidationFailed,
-			"Expected %d cells as in the first line, found %d.", len(t.header), len(cells))
-	case t.isUTF16() && slices.ContainsFunc(cells, invalid16):
-		row.Err = warranty.Refuse(warranty.ValidationFailed,
-			"The row is not valid UTF-16 text. Save the file as \"CSV UTF-8\".")
-	case t.encoding == UTF8 && slices.ContainsFunc(cells, invalid8):
-		row.Err = warranty.Refuse(warranty.ValidationFailed,
-			"The row is not valid UTF-8 text. Choose another encoding, such as windows-1252.")
+			"Expected %d cells as in the line with the column names, found %d.", len(t.header), n)
+	case t.isTotal(row.cells):
+		row.Skip = Total
+	case t.isHeader(row.cells):
+		row.Skip = Heading
 	}
 	return row, nil
+}
+
+// totalWords begin a row that sums up the others, normalized.
+var totalWords = []string{"summe", "gesamt", "gesamtsumme", "zwischensumme", "total", "subtotal", "grandtotal", "totals",
+	"anzahl", "endsumme", "tagessumme", "monatssumme", "gesamtbetrag", "gesamtanzahl", "sum"}
+
+// isTotal reports whether a row sums up the others: its first text is such a word, and at most half of its cells are filled.
+func (t *table) isTotal(cells []string) bool {
+	filled, first := 0, ""
+	for i := range cells {
+		if v := cell(cells, i); v != "" {
+			if filled++; first == "" {
+				first = v
+			}
+		}
+	}
+	if 2*filled > len(cells) || len(first) > shownExample {
+		return false
+	}
+	word, _, _ := strings.Cut(strings.ToLower(first), " ")
+	return slices.Contains(totalWords, strings.Trim(word, ":.")) || slices.Contains(totalWords, normalize(first))
+}
+
+// isHeader reports whether a row repeats the column names, as on each page of a printed list.
+func (t *table) isHeader(cells []string) bool {
+	for i, name := range t.header {
+		if cell(cells, i) != name {
+			return false
+		}
+	}
+	return true
 }

@@ -30,9 +30,10 @@ func TestWebExportJob(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	imported := confirm(b, uploadSheet(b, "file", text.String()), "import")
+	preview := uploadSheet(b, "file", text.String())
+	imported := uploadSheet(b, "kept", preview.Value("kept"), "shown", preview.Value("shown"), "do", "import")
 	run(imported.Location)
-	b.Get(imported.Location).Says(t, "the import", 200, "Undo import")
+	b.Get(imported.Location).Says(t, "the import", 200, "Undo this import")
 
 	const path = "/warranties/export"
 	short := b.Post(path, "category", "garden", "sort", "end_date")

@@ -2,19 +2,34 @@ package web
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
+	"time"
 
 	"warranty.example/svc/internal/jobs"
+	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
-// startImport starts a job that imports a sheet.
-func (web *Web) startImport(
-	w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, rows int,
-) error {
-	in := jobs.Import{Text: p.text, Options: p.options(), AllowDuplicates: p.allowDuplicates(), Update: p.Updates()}
-	job, err := web.Jobs.Start(r.Context(), who, jobs.ImportKind, in, int64(rows))
+// startImport starts a job that imports a file as its preview said. With other settings it shows their preview.
+func (web *Web) startImport(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
+	whole := *p
+	if err := web.preview(r.Context(), web.reader(r), &whole, sheet.Import{}); err != nil {
+		return web.refuseSheet(w, r, who, p, err)
+	}
+	if p.Value("shown") != whole.Choices() {
+		p.Wrong = web.t(r, "import.changed")
+		return web.previewSheet(w, r, who, p)
+	}
+	in := jobs.Import{
+		Name:            p.Name,
+		Text:            p.text,
+		Options:         p.options(),
+		AllowDuplicates: p.allowDuplicates(),
+		Update:          p.Updates(),
+	}
+	job, err := web.Jobs.Start(r.Context(), who, jobs.ImportKind, in, int64(whole.Counts.Rows))
 	if err != nil {
 		return err
 	}
@@ -29,6 +44,8 @@ type jobPage struct {
 	Export jobs.ExportResult
 	Undone jobs.Undone
 	Gone   bool // the file of the export was deleted
+	// UndoUntil is when an import can no longer be undone. It is zero after that.
+	UndoUntil time.Time
 }
 
 // newJobPage returns the page of a job with its result.
@@ -81,6 +98,30 @@ func (p jobPage) Existing() int {
 	return p.Import.AlreadyImported + p.Import.LooksImported + p.Import.Differs
 }
 
+// LeftOut returns the number of rows that were not imported though they have a product.
+func (p jobPage) LeftOut() int { return p.Import.Refused + p.Import.Reasons[sheet.LeftOut] }
+
+// Skips returns the other reasons why rows were skipped.
+func (p jobPage) Skips() (list []skipLine) {
+	for _, reason := range sheet.SkipReasons() {
+		if n := p.Import.Reasons[reason]; n > 0 && reason != sheet.LeftOut {
+			list = append(list, skipLine{Reason: reason, Rows: n})
+		}
+	}
+	return list
+}
+
+// title returns the title of the page.
+func (p jobPage) title(words view.Reader) string {
+	switch {
+	case p.Kind == jobs.ImportKind && p.State == warranty.JobRunning:
+		return words.Text("import.running", p.Total)
+	case p.Kind == jobs.ImportKind && p.State == warranty.JobDone && !p.UndoStopped():
+		return words.Text("import.imported", p.Import.Created)
+	}
+	return words.Text(jobTitles[p.Kind])
+}
+
 // jobOf returns the page of the job with the id of the path.
 func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) {
 	id, err := warranty.ParseID(r.PathValue("id"))
@@ -101,6 +142,9 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 			return page, err
 		}
 		page.Import.Created = int(created)
+		if until := jobs.UndoUntil(j); created > 0 && !j.State.Open() && web.Service.Now().Before(until) {
+			page.UndoUntil = until
+		}
 		if j.UndoStopped() {
 			left, err := web.Jobs.Left(r.Context(), j)
 			if err != nil {
@@ -123,7 +167,7 @@ func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Princip
 	if err != nil {
 		return err
 	}
-	v := view.Page{Title: web.t(r, jobTitles[body.Kind]), Nav: "warranties", Who: who, Body: body}
+	v := view.Page{Title: body.title(web.reader(r)), Nav: "warranties", Who: who, Body: body}
 	if isPart(r) {
 		return web.part(w, r, "job", "job", v)
 	}
@@ -156,4 +200,18 @@ func (web *Web) undoJob(w http.ResponseWriter, r *http.Request, who warranty.Pri
 		}
 		return web.Jobs.Undo(r.Context(), who, id)
 	})
+}
+
+// jobLeftOut sends the rows that an import left out, with the reasons, as CSV.
+func (web *Web) jobLeftOut(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	body, err := web.jobOf(r, who)
+	if err != nil {
+		return err
+	}
+	if body.Kind != jobs.ImportKind || body.Import.LeftOut == "" {
+		return warranty.ErrNotFound
+	}
+	attachCSV(w.Header(), "not-imported.csv")
+	_, _ = io.WriteString(w, body.Import.LeftOut) // the client may be gone
+	return nil
 }

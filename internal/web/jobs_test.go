@@ -35,7 +35,7 @@ func TestWebImportJob(t *testing.T) {
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 2)
 	w.MailedCode("kim@people.example")
 	done := b.Get(started.Location)
-	done.Says(t, "done", 200, "Created", "Rows that were not imported", "4, 5", "Undo import")
+	done.Says(t, "done", 200, "2 created", "2 not imported", "Rows that were not imported", "4, 5", "Undo this import")
 	done.Hides(t, "done", "hx-get=")
 	b.Get(started.Location, "HX-Request", "true", "X-Account", b.account).Says(t, "a part", 200, `id="job"`)
 	eve := w.SignedIn(t, w.Verified("Eve"))
@@ -66,7 +66,7 @@ func TestStoppedImportCountsWhatItCreated(t *testing.T) {
 	signOutAt(t, w, `SELECT count(*) FROM warranties`, 50)
 	equal(t, "created", w.Count(`SELECT count(*) FROM warranties`), 50)
 	for range 2 { // the second time, as if the process had stopped before it stored its progress
-		other.Get(started.Location).Says(t, "stopped", 200, "You signed out", `<b class="num">50</b>`, "import the same file again", "Undo import")
+		other.Get(started.Location).Says(t, "stopped", 200, "You signed out", "50 created", "import the same file again", "Undo this import")
 		w.Exec(`UPDATE jobs SET result = ''`)
 	}
 	other.Post(started.Location+"/undo", "account", b.account).Leads(t, "undo", started.Location)

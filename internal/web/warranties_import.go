@@ -2,13 +2,10 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net/http"
 
-	"warranty.example/svc/api"
 	"warranty.example/svc/internal/jobs"
-	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/internal/web/view"
@@ -31,7 +28,7 @@ func (web *Web) showImport(
 
 // importSamples previews a sheet of sample warranties.
 func (web *Web) importSamples(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.previewSheet(w, r, who, &importPage{text: samples(warranty.DateOf(web.Service.Now()))})
+	return web.previewSheet(w, r, who, &importPage{person: !who.ActsForOrganization(), text: samples(warranty.DateOf(web.Service.Now()))})
 }
 
 func (web *Web) importTemplate(w http.ResponseWriter, _ *http.Request, _ warranty.Principal) error {
@@ -40,7 +37,7 @@ func (web *Web) importTemplate(w http.ResponseWriter, _ *http.Request, _ warrant
 	return nil
 }
 
-// importSheet previews a sheet, imports it or sends its invalid rows, depending on the
+// importSheet previews a file, starts its import or sends its invalid rows, depending on the
 // button that was pressed.
 func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	if err := upload.ExtendDeadlines(w); err != nil {
@@ -57,14 +54,12 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 	if who, err = web.checkSheet(w, r, who, p); err != nil {
 		return err
 	}
+	p.person = !who.ActsForOrganization()
 	switch p.Value("do") {
 	case "refused":
 		return web.sendRefused(w, r, who, p)
 	case "import":
-		if p.Value("shown") == p.Choices() {
-			return web.storeSheet(w, r, who, p)
-		}
-		p.Wrong = web.t(r, "import.changed")
+		return web.startImport(w, r, who, p)
 	}
 	return web.previewSheet(w, r, who, p)
 }
@@ -84,46 +79,25 @@ func (web *Web) checkSheet(
 
 // previewSheet shows the warranties that a sheet would create.
 func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
-	if err := web.run(r.Context(), web.reader(r), p, sheet.Import{Service: jobs.SheetService(web.Service, who), DryRun: true}); err != nil {
+	if err := web.preview(r.Context(), web.reader(r), p, sheet.Import{Service: jobs.SheetService(web.Service, who)}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
-	v := view.Page{Title: web.t(r, "import.preview"), Nav: "warranties", Who: who, Body: p}
-	return web.show(w, r, http.StatusOK, "import-preview", v)
+	return web.showChecked(w, r, who, http.StatusOK, p)
 }
 
-// maxDirectImport is the number of rows that are imported at once for a person. Longer imports, and those of
-// organizations, are jobs.
-const maxDirectImport = 500
-
-// storeSheet creates a warranty for each valid row that is not imported yet.
-func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
-	whole := *p
-	if err := web.run(r.Context(), web.reader(r), &whole, sheet.Import{DryRun: true}); err != nil {
-		return web.refuseSheet(w, r, who, p, err)
-	}
-	if who.ActsForOrganization() || whole.Counts.Rows > maxDirectImport {
-		return web.startImport(w, r, who, p, whole.Counts.Rows)
-	}
-	// An import continues even if the client disconnects.
-	ctx, cancel := context.WithTimeout(service.AsOneForm(context.WithoutCancel(r.Context())), upload.TransferTimeout)
-	defer cancel()
-	status := http.StatusOK
-	if err := web.run(ctx, web.reader(r), p, sheet.Import{Service: jobs.SheetService(web.Service, who)}); err != nil {
-		if status = warranty.AsError(err).Code.Info().Status; p.Created == 0 || status == http.StatusUnauthorized {
-			return err
-		}
-		web.Log.ErrorContext(ctx, "import stopped early", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
-		p.Incomplete = true
-	}
-	v := view.Page{Title: web.t(r, "import.result"), Nav: "warranties", Who: who, Body: p}
-	return web.show(w, r, status, "import-result", v)
+// showChecked shows the page that previews a file.
+func (web *Web) showChecked(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p *importPage,
+) error {
+	v := view.Page{Title: web.t(r, "import.preview"), Nav: "warranties", Who: who, Body: p}
+	return web.show(w, r, status, "import-preview", v)
 }
 
 // sendRefused sends the invalid rows with the reasons as CSV, to be fixed and imported.
 func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	var out bytes.Buffer
 	var failures *sheet.Failures
-	err := web.run(r.Context(), web.reader(r), p, sheet.Import{DryRun: true, Each: func(row sheet.Row, outcome sheet.Outcome) error {
+	err := web.preview(r.Context(), web.reader(r), p, sheet.Import{Each: func(row sheet.Row, outcome sheet.Outcome) error {
 		if failures == nil {
 			failures = sheet.NewFailures(&out, p.header)
 		}
@@ -140,21 +114,26 @@ func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty
 	return nil
 }
 
-// refuseSheet shows the import form with the error of the whole sheet. The form keeps the
-// sheet, so that missing columns can be chosen and pasted rows fixed.
+// refuseSheet shows what is wrong with the whole file. If its columns or the line with their names can be chosen, the page
+// keeps the file.
 func (web *Web) refuseSheet(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, err error,
 ) error {
 	var fault *sheet.Fault
 	var missing *sheet.MissingColumns
+	var header *sheet.NoHeader
 	switch {
 	case errors.As(err, &fault):
-		p.Wrong, p.Fields = faultText(web.reader(r), fault), nil
+		p.Wrong = faultText(web.reader(r), fault)
+		return web.showImport(w, r, who, http.StatusUnprocessableEntity, p)
+	case errors.As(err, &header):
+		p.Wrong, p.Head = web.reader(r).Message(header.Text()), header.Lines
 	case errors.As(err, &missing):
-		p.Wrong = missingText(web.reader(r), missing) + " " + web.t(r, "import.missing_fix")
-		p.describe(missing.Header, missing.Found)
+		p.Wrong = missingText(web.reader(r), missing)
+		p.Missing, p.Columns = missing.Fields, missing.Table
+		p.Assumed = sheet.Assumed{HeaderLine: missing.HeaderLine, Sheet: missing.Sheet, Sheets: missing.Sheets}
 	default:
 		return err
 	}
-	return web.showImport(w, r, who, http.StatusUnprocessableEntity, p)
+	return web.showChecked(w, r, who, http.StatusUnprocessableEntity, p)
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +24,8 @@ import (
 const (
 	maxSheet     = 2 << 20
 	maxSheetRows = 10_000
-	// maxSheetForm fits a sheet in base64 and the import settings.
-	maxSheetForm = maxSheet/3*4 + 64<<10
+	// maxSheetForm fits a sheet in base64, the import settings and the fixes.
+	maxSheetForm = maxSheet/3*4 + 1<<20
 	// maxOverlong is how much more is read of a form that is too large: browsers show the
 	// response only after they have sent the whole form.
 	maxOverlong = 32 << 20
@@ -31,22 +33,26 @@ const (
 	shownRows = 10
 )
 
-// importPage is a sheet with its preview or its result.
+// importPage is a file with its preview.
 type importPage struct {
 	form
 	text   []byte
 	header []string
+	person bool // the file is imported by a person, who cannot offer warranties to customers
 
-	Columns []string // the column names of the sheet
-	Fields  []importField
-	Source  string
-	Unused  []string
-	Rows    []previewRow // the first rows to create
-	Faults  sheet.FaultGroups
-	Assumed sheet.Assumed
+	Name     string // of the file
+	Columns  []sheet.Column
+	Missing  []string         // required fields without a column
+	Head     []sheet.HeadLine // the first lines of a file without column names
+	Source   string
+	Rows     []previewRow // the first rows to create
+	Problems sheet.Problems
+	Assumed  sheet.Assumed
+	Skips    []skipLine
 	sheet.Counts
-	References bool // the sheet has reference numbers, which are not imported
-	Incomplete bool // the import stopped early
+	Emails     int  // customers who get an email
+	External   bool // the file has external ids
+	References bool // the file has reference numbers, which are not imported
 }
 
 // previewRow is a warranty to create.
@@ -55,17 +61,82 @@ type previewRow struct {
 	Status warranty.Status
 }
 
-// importField is a field and the column that was found and chosen for it.
-type importField struct{ Name, Found, Chosen string }
+// skipLine is a reason why rows are skipped, with the first lines.
+type skipLine struct {
+	Reason sheet.SkipReason
+	Rows   int
+	Lines  []int
+}
 
-// Kept returns the sheet in base64, which browsers submit unchanged.
+// Kept returns the file in base64, which browsers submit unchanged.
 func (p *importPage) Kept() string { return base64.StdEncoding.EncodeToString(p.text) }
 
 // Existing returns the number of rows that are already imported.
 func (p *importPage) Existing() int { return p.AlreadyImported + p.LooksImported + p.Differs }
 
+// Products returns the number of rows that stand for a product.
+func (p *importPage) Products() int {
+	return p.Counts.Rows - p.Reasons[sheet.Blank] - p.Reasons[sheet.Total] - p.Reasons[sheet.Heading]
+}
+
+// Shares returns the widths of the bar of a preview, and where they begin.
+func (p *importPage) Shares() map[string]int {
+	return map[string]int{
+		"all": max(1, p.ToCreate+p.Counts.Refused+p.Existing()), "fix": p.ToCreate, "here": p.ToCreate + p.Counts.Refused,
+	}
+}
+
+// Used returns the number of columns that are imported.
+func (p *importPage) Used() (n int) {
+	for _, c := range p.Columns {
+		if c.Field != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// FieldNames returns the fields that a column can become.
+func (p *importPage) FieldNames() []string {
+	names := slices.DeleteFunc(sheet.Fields(), func(f string) bool { return f == "status" || f == "reference_number" })
+	if p.Source == "svc" {
+		names = sheet.Fields()
+	}
+	return names
+}
+
+// Reading returns how values were read, of some kinds.
+func (p *importPage) Reading(kinds ...string) (list []sheet.Reading) {
+	for _, r := range p.Assumed.Readings {
+		if slices.Contains(kinds, string(r.Kind)) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Wrongs returns the number of rows of a field to fix.
+func (p *importPage) Wrongs(field string) (n int) {
+	for _, problem := range p.Problems {
+		if problem.Field == field && field != "" {
+			n += problem.Count
+		}
+	}
+	return n
+}
+
+// NeedsLength reports whether rows have neither an end nor a length.
+func (p *importPage) NeedsLength() bool {
+	return slices.Contains(p.Missing, "end_date") || slices.ContainsFunc(p.Problems, func(q sheet.Problem) bool {
+		return q.Key() == "end_date:required"
+	})
+}
+
 // Encodings returns the encodings to choose from.
 func (p *importPage) Encodings() []sheet.Encoding { return sheet.Encodings() }
+
+// Currencies returns the currencies to choose from.
+func (p *importPage) Currencies() []string { return []string{"EUR", "CHF", "GBP", "USD"} }
 
 // allowDuplicates reports whether to import rows that look already imported.
 func (p *importPage) allowDuplicates() bool { return p.Value("duplicates") == "true" }
@@ -76,7 +147,7 @@ func (p *importPage) Updates() bool { return p.Value("update") == "true" }
 // MaxRows returns the maximum number of rows.
 func (p *importPage) MaxRows() int { return maxSheetRows }
 
-// MaxSize returns the maximum size of a sheet in bytes.
+// MaxSize returns the maximum size of a file in bytes.
 func (p *importPage) MaxSize() int64 { return maxSheet }
 
 // readSheet parses the form. The sheet is a file, pasted text, or kept from the preview.
@@ -93,15 +164,17 @@ func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, 
 		return p, tooLarge
 	}
 	p.Values = r.MultipartForm.Value
+	p.press()
 	var err error
 	if p.text, err = base64.StdEncoding.DecodeString(p.Value("kept")); err != nil {
 		return p, errForm
 	}
+	p.Name = p.Value("name")
 	if len(p.text) == 0 {
-		p.text, err = fileOf(r)
+		p.text, p.Name, err = fileOf(r)
 	}
 	if len(p.text) == 0 {
-		p.text = []byte(p.Value("sheet"))
+		p.text, p.Name = []byte(p.Value("sheet")), ""
 	}
 	if len(p.text) > maxSheet {
 		return p, tooLarge
@@ -109,63 +182,147 @@ func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, 
 	return p, err
 }
 
-// fileOf returns the content of the uploaded file, if any.
-func fileOf(r *http.Request) ([]byte, error) {
-	file, _, err := r.FormFile("file")
-	if errors.Is(err, http.ErrMissingFile) {
-		return nil, nil
+// press applies the buttons that change one setting: "set" has its name and value, "drop" the value to remove from a list.
+func (p *importPage) press() {
+	if name, value, ok := strings.Cut(p.Value("set"), "="); ok && slices.Contains(importSettings, name) {
+		p.Values.Set(name, value)
 	}
-	if err != nil {
-		return nil, err
+	if name, value, ok := strings.Cut(p.Value("drop"), "="); ok && (name == "empty" || name == "leave") {
+		p.Values[name] = slices.DeleteFunc(p.Values[name], func(v string) bool { return v == value })
 	}
-	defer file.Close()
-	return io.ReadAll(file)
+	p.Values.Del("set")
+	p.Values.Del("drop")
 }
 
-// options returns the import settings. A chosen column has the value "=name", and "="
-// means that the field is not imported; an empty value means to detect the column.
-func (p *importPage) options() sheet.Options {
-	o := sheet.Options{Columns: map[string]string{}}
-	for _, field := range sheet.Fields() {
-		if name, chosen := strings.CutPrefix(p.Value("column_"+field), "="); chosen {
-			o.Columns[field] = name
-		}
+// importSettings are the settings with one value.
+var importSettings = []string{"date_order", "unit", "currency", "length", "hidden", "sheet_name", "header_line", "encoding"}
+
+// fileOf returns the content and the name of the uploaded file, if any.
+func fileOf(r *http.Request) ([]byte, string, error) {
+	file, header, err := r.FormFile("file")
+	if errors.Is(err, http.ErrMissingFile) {
+		return nil, "", nil
 	}
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(file)
+	return raw, path.Base(header.Filename), err
+}
+
+// options returns the import settings.
+func (p *importPage) options() sheet.Options {
+	o := sheet.Options{
+		Sheet:       p.Value("sheet_name"),
+		Hidden:      p.Value("hidden") == "true",
+		Currency:    strings.ToUpper(strings.TrimSpace(p.Value("currency"))),
+		Length:      strings.TrimSpace(p.Value("length")),
+		Unit:        p.Value("unit"),
+		NoCustomers: p.person,
+		Empty:       slices.Clone(p.Values["empty"]),
+		LeaveOut:    slices.Clone(p.Values["leave"]),
+		Fixes:       p.fixes(),
+	}
+	o.HeaderLine, _ = strconv.Atoi(p.Value("header_line")) // an invalid line is found
 	if order := sheet.DateOrder(p.Value("date_order")); order == sheet.DayFirst || order == sheet.MonthFirst {
 		o.Order = order
 	}
 	o.Encoding, _ = sheet.ParseEncoding(p.Value("encoding")) // an unknown encoding is detected
+	if p.Value("mapped") == p.table(o.Sheet, o.HeaderLine) {
+		o.Becomes = p.becomes()
+	}
 	return o
 }
 
-// Choices returns the import settings as one string. An import must have the settings of
-// its preview.
-func (p *importPage) Choices() string {
+// table identifies the table that columns were chosen for.
+func (p *importPage) table(name string, line int) string { return name + "#" + strconv.Itoa(line) }
+
+// Mapped identifies the table that columns are chosen for.
+func (p *importPage) Mapped() string {
 	o := p.options()
-	values := url.Values{
-		"date_order": {string(o.Order)},
-		"encoding":   {string(o.Encoding)},
-		"duplicates": {strconv.FormatBool(p.allowDuplicates())},
-	}
-	if p.Updates() {
-		values.Set("update", "true")
-	}
-	for field, name := range o.Columns {
-		values.Set(field, name)
-	}
-	return values.Encode()
+	return p.table(o.Sheet, o.HeaderLine)
 }
 
-// run runs im on the sheet with the import settings and stores the result in p.
-func (web *Web) run(ctx context.Context, words view.Reader, p *importPage, im sheet.Import) error {
+// becomes returns the fields that were chosen for columns.
+func (p *importPage) becomes() map[int]string {
+	chosen := map[int]string{}
+	for name := range p.Values {
+		if number, ok := strings.CutPrefix(name, "to_"); ok {
+			if i, err := strconv.Atoi(number); err == nil && i >= 0 {
+				chosen[i] = p.Value(name)
+			}
+		}
+	}
+	return chosen
+}
+
+// fixes returns what was typed for cells, from fields such as fix_23_start_date.
+func (p *importPage) fixes() map[int]map[string]string {
+	fixes := map[int]map[string]string{}
+	for name := range p.Values {
+		rest, ok := strings.CutPrefix(name, "fix_")
+		number, field, _ := strings.Cut(rest, "_")
+		line, err := strconv.Atoi(number)
+		if value := strings.TrimSpace(p.Value(name)); ok && err == nil && value != "" {
+			if fixes[line] == nil {
+				fixes[line] = map[string]string{}
+			}
+			fixes[line][field] = value
+		}
+	}
+	return fixes
+}
+
+// Fixes returns what was typed for cells that are right now, as names and values of hidden fields.
+func (p *importPage) Fixes() map[string]string {
+	kept := map[string]string{}
+	for name := range p.Values {
+		if strings.HasPrefix(name, "fix_") && p.Value(name) != "" {
+			kept[name] = p.Value(name)
+		}
+	}
+	for _, problem := range p.Problems {
+		for _, row := range problem.Rows {
+			delete(kept, "fix_"+strconv.Itoa(row.Line)+"_"+problem.Field)
+		}
+	}
+	return kept
+}
+
+// Choices returns the import settings of a preview as one string, with the columns as they were read. An import must have
+// the settings of its preview.
+func (p *importPage) Choices() string {
+	kept := maps.Clone(p.Values)
+	if kept == nil {
+		kept = url.Values{}
+	}
+	for _, name := range []string{"kept", "shown", "do", "sheet", "name", "account", "mapped"} {
+		delete(kept, name)
+	}
+	for _, c := range p.Columns {
+		kept.Set("to_"+strconv.Itoa(c.Index), c.Field)
+	}
+	for name, values := range kept {
+		if values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" }); len(values) == 0 {
+			delete(kept, name)
+		} else {
+			kept[name] = slices.Compact(slices.Sorted(slices.Values(values)))
+		}
+	}
+	return kept.Encode()
+}
+
+// preview reads the whole file with the import settings and notes what it would do.
+func (web *Web) preview(ctx context.Context, words view.Reader, p *importPage, im sheet.Import) error {
 	rows, err := sheet.Open(bytes.NewReader(p.text), p.options())
 	if err != nil {
 		return err
 	}
-	p.Source, p.Unused = rows.Source(), rows.Unused()
-	p.describe(rows.Header(), rows.Described())
+	p.Source, p.header = rows.Source(), rows.Header()
+	p.External = rows.Described()["external_id"] != ""
 	p.References = rows.Described()["reference_number"] != ""
-	im.Rows, im.AllowDuplicates, im.Update = rows, p.allowDuplicates(), p.Updates()
+	im.Rows, im.AllowDuplicates, im.Update, im.DryRun = rows, p.allowDuplicates(), p.Updates(), true
 	do := im.Each
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
 		if im.Counts.Rows > maxSheetRows {
@@ -178,62 +335,30 @@ func (web *Web) run(ctx context.Context, words view.Reader, p *importPage, im sh
 		return do(row, outcome)
 	}
 	err = im.Run(ctx)
-	p.Counts, p.Assumed = im.Counts, rows.Assumed()
+	p.Counts, p.Assumed, p.Columns = im.Counts, rows.Assumed(), rows.Columns()
+	p.Problems.Sort()
+	for _, reason := range sheet.SkipReasons() {
+		if n := p.Reasons[reason]; n > 0 {
+			p.Skips = append(p.Skips, skipLine{reason, n, rows.SkippedLines(reason)})
+		}
+	}
 	if err == nil && im.Counts.Rows == 0 {
 		return asFault(words.Text("import.empty"), words.Text("import.empty_fix"))
 	}
 	return err
 }
 
-// describe sets the fields with the columns that were found and chosen for them.
-func (p *importPage) describe(header []string, found map[string]string) {
-	p.header, p.Fields = header, nil
-	p.Columns = slices.Compact(slices.Sorted(slices.Values(header)))
-	for _, name := range sheet.Fields() {
-		p.Fields = append(p.Fields, importField{Name: name, Found: found[name], Chosen: p.Value("column_" + name)})
-	}
-}
-
-// note adds a row to the preview or to the errors, up to their limits.
+// note adds a row to the preview or to the problems, up to their limits.
 func (p *importPage) note(row sheet.Row, outcome sheet.Outcome) {
 	switch outcome {
 	case sheet.ToCreate:
+		if row.Input.CustomerEmail != "" {
+			p.Emails++
+		}
 		if len(p.Rows) < shownRows {
 			p.Rows = append(p.Rows, previewRow{row.Input, row.Status})
 		}
 	case sheet.Refused:
-		p.Faults.Add(row)
+		p.Problems.Add(row)
 	}
-}
-
-// samples returns a sheet of sample warranties, which is also the template.
-func samples(today warranty.Date) []byte {
-	var b bytes.Buffer
-	w := sheet.NewWriter(&b)
-	for _, row := range [][]string{
-		{
-			"product_name", "start_date", "end_date", "category", "serial_number",
-			"supplier", "seller_name", "seller_email", "description",
-		},
-		{
-			"Sample: espresso machine", (today - 690).String(), (today + 40).String(), "Kitchen", "EM-2041-77",
-			"Brunner Supply", "Corner Coffee", "", "Two years from the maker; the receipt is in the drawer.",
-		},
-		{
-			"Sample: cordless drill", (today - 100).String(), (today + 994).String(), "Tools", "CD18-00391",
-			"", "Tool Market", "", "Three years, battery one year.",
-		},
-		{
-			"Sample: cast iron pan", (today - 400).String(), warranty.Lifetime.String(), "Kitchen", "",
-			"", "Iron & Sons", "", "Lifetime warranty.",
-		},
-		{
-			"Sample: headphones", (today - 900).String(), (today - 170).String(), "Audio", "HP-88120",
-			"", "Sound Store", "", "",
-		},
-	} {
-		w.Write(row)
-	}
-	_ = w.Flush() // writing to a buffer does not fail
-	return b.Bytes()
 }

@@ -187,6 +187,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /jobs", page: web.jobs},
 		{pattern: "GET /jobs/{id}", page: web.job},
 		{pattern: "GET /jobs/{id}/file", page: web.exportFile},
+		{pattern: "GET /jobs/{id}/not-imported.csv", page: web.jobLeftOut},
 		{pattern: "POST /jobs/{id}/undo", page: web.undoJob},
 		{pattern: "GET /labels", page: web.labels},
 		{pattern: "POST /labels", page: web.printLabels},

@@ -59,6 +59,27 @@ func (t *Texts) Length(months int) string {
 	return t.Text("length.months", months)
 }
 
+// lengthOf returns a length of a file, such as "24 months" or "10 days", in the language.
+func (t *Texts) lengthOf(text string) string {
+	number, unit, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(number)
+	switch {
+	case err == nil && unit == "months":
+		return t.Text("length.months", n)
+	case err == nil && unit == "days":
+		return t.Text("length.days", n)
+	}
+	return text
+}
+
+// isoDate returns a date of a file, such as 2026-03-04, as people read it.
+func (t *Texts) isoDate(text string) string {
+	if d, err := warranty.ParseDate(text); err == nil {
+		return t.Date(d)
+	}
+	return text
+}
+
 // Size formats a number of bytes.
 func (t *Texts) Size(n int64) string {
 	switch {

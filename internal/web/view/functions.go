@@ -32,6 +32,8 @@ func functions(static *Static, texts *Texts) template.FuncMap {
 		},
 		"formerly":   texts.formerly,
 		"fieldName":  texts.FieldName,
+		"lengthOf":   texts.lengthOf,
+		"isoDate":    texts.isoDate,
 		"filterOf":   func(name, label string, choices any) filterField { return filterField{name, label, choices} },
 		"bulkOf":     func(v Page, job any) bulkResult { return bulkResult{v, job} },
 		"settingsAt": func(v Page, page string) settingsNav { return settingsNav{v, page} },
