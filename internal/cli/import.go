@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +29,7 @@ type importer struct {
 	maps       []string
 	order      string
 	encoding   string
+	file       sheet.Options // the flags about the file that are passed on as they are
 
 	rows   *sheet.Reader
 	failed *errorsFile
@@ -53,16 +53,24 @@ type importResult struct {
 func (r *run) importCommand() *cobra.Command {
 	i := &importer{run: r}
 	cmd := &cobra.Command{
-		Use:   "import <file.csv|->",
-		Short: "Import warranties from a CSV file",
-		Long: `Creates a warranty for each row of a CSV file, or of standard input with -.
+		Use:   "import <file.xlsx|file.csv|->",
+		Short: "Import warranties from a spreadsheet",
+		Long: `Creates a warranty for each row of an .xlsx or CSV file, or of standard input
+with -.
 
-The first row names the columns. svc guesses the column of each field and
-recognizes exports of Warracker, Homebox and Snipe-IT. To see the guesses and
-check every row without creating anything, use --dry-run; to override a guess,
-use --map. Instead of an end date, a row can have a length, such as "24 months"
-or "2.5 years", or a number if the column names its unit, such as
-"Warranty (years)".
+svc finds the line with the column names below titles, guesses the column of each
+field, and recognizes exports of Shopify, Warracker, Homebox and Snipe-IT. It
+reads English and German names, dates, prices and lengths. To see what is read as
+what and check every row without creating anything, use --dry-run; to override a
+guess, use --map. Instead of an end date, a row can have a length, such as
+"24 months", "2 J." or "2.5 years", or a number if the column names its unit, such
+as "Warranty (years)". If all numbers without a unit are 12 or more, they are
+months. For rows with neither, use --length.
+
+Of a workbook, svc reads the first sheet with column names, or --sheet. Empty and
+hidden rows, totals, repeated column names and rows that have the same product,
+serial number and dates as an earlier one are skipped and counted. Serial numbers
+that a spreadsheet changed, such as 4.23E+12, are errors.
 
 A row counts as already imported if a record has the same external_id; without
 one, the same serial number and product name; without those, the same product,
@@ -80,7 +88,8 @@ Exports of svc keep their status. Every record gets a new reference number.
 
 Requires the scopes warranties:read and warranties:write. --dry-run requires only
 warranties:read; without a key it only checks the file.`,
-		Example: `  svc warranties import items.csv --dry-run
+		Example: `  svc warranties import items.xlsx --dry-run
+  svc warranties import sales.xlsx --sheet Sales --header-line 4
   svc warranties import items.csv --map product_name=Item --map category=
   svc warranties import orders.csv --update
   svc warranties import old.csv --encoding windows-1252 --map months=Warranty
@@ -96,6 +105,11 @@ warranties:read; without a key it only checks the file.`,
 	cmd.Flags().StringArrayVar(&i.maps, "map", nil,
 		"column of a field: `field=Column`; field= leaves the field out (repeatable)")
 	cmd.Flags().StringVar(&i.order, "date-order", "", "`order` of day and month in dates such as 03/04/2026: dmy or mdy")
+	cmd.Flags().StringVar(&i.file.Sheet, "sheet", "", "`name` of the sheet of a workbook (default: the first with column names)")
+	cmd.Flags().IntVar(&i.file.HeaderLine, "header-line", 0, "`line` with the column names (default: found)")
+	cmd.Flags().StringVar(&i.file.Length, "length", "", "`length` of warranties without an end and a length, such as \"2 years\"")
+	cmd.Flags().StringVar(&i.file.Currency, "currency", "", "`currency` of prices without one, such as EUR")
+	cmd.Flags().BoolVar(&i.file.Hidden, "hidden", false, "also read hidden rows of a workbook")
 	cmd.Flags().StringVar(&i.encoding, "encoding", "", "`encoding` of the file: "+encodings()+" (default: detected)")
 	cmd.Flags().BoolVar(&i.duplicates, "allow-duplicates", false, "also create rows that are already imported")
 	cmd.Flags().BoolVar(&i.update, "update", false, "change the records with the same external_id to what the file says")
@@ -183,7 +197,11 @@ func bind[In, Out any](remote *client.Client, op api.Op[In, Out]) func(context.C
 
 // options parses the flags about the file.
 func (i *importer) options() (sheet.Options, error) {
-	o := sheet.Options{Columns: map[string]string{}, Order: sheet.DateOrder(i.order)}
+	o := i.file
+	o.Columns, o.Order, o.Currency = map[string]string{}, sheet.DateOrder(i.order), strings.ToUpper(o.Currency)
+	if o.HeaderLine < 0 {
+		return o, usage("Invalid --header-line.", "Use the number of a line, from 1.")
+	}
 	switch o.Order {
 	case sheet.UnknownOrder, sheet.DayFirst, sheet.MonthFirst:
 	default:
@@ -209,14 +227,29 @@ func (i *importer) options() (sheet.Options, error) {
 func asUsage(err error) error {
 	var fault *sheet.Fault
 	var missing *sheet.MissingColumns
+	var header *sheet.NoHeader
 	switch {
 	case errors.As(err, &fault):
 		return usage(fault.What.String(), fault.Fix.String())
+	case errors.As(err, &header):
+		return usage(header.Error(), "Choose it with --header-line. The file begins with:\n"+firstLines(header))
+	case errors.As(err, &missing) && missing.Fields[0] == "end_date":
+		return usage(missing.Error(), "Choose one with --map end_date=Column, or set the length of all with --length. "+
+			"The file has the columns "+strings.Join(missing.Header, ", ")+".")
 	case errors.As(err, &missing):
 		return usage(missing.Error(), "Choose one with --map "+missing.Fields[0]+"=Column. The file has the columns "+
 			strings.Join(missing.Header, ", ")+".")
 	}
 	return err
+}
+
+// firstLines returns the first lines of a file with their numbers.
+func firstLines(h *sheet.NoHeader) string {
+	var lines []string
+	for _, l := range h.Lines {
+		lines = append(lines, fmt.Sprintf("%4d  %s", l.Line, strings.Join(l.Cells, " | ")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // open opens the file and chooses the name of the errors file.
@@ -238,7 +271,7 @@ func (i *importer) open(ctx context.Context) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		_ = f.Close() // read-only
-		return nil, usage(quote(i.name)+" is a directory.", "Use a CSV file.")
+		return nil, usage(quote(i.name)+" is a directory.", "Use an .xlsx or CSV file.")
 	}
 	if err != nil || !info.Mode().IsRegular() {
 		defer f.Close() // read-only
@@ -346,104 +379,4 @@ func (i *importer) finish(err error) error {
 // existing is the number of rows whose record exists.
 func (i *importer) existing() int {
 	return i.result.AlreadyImported + i.result.LooksImported + i.result.Differs
-}
-
-// summary returns the result as text.
-func (i *importer) summary() string {
-	var b strings.Builder
-	n := i.result
-	created := fmt.Sprintf("%d created", n.Created)
-	if i.dryRun {
-		b.WriteString(i.guesses())
-		created = fmt.Sprintf("%d to create", n.ToCreate)
-	}
-	if i.update && !i.dryRun {
-		created += fmt.Sprintf(", %d updated", n.Updated)
-	}
-	fmt.Fprintf(&b, "%s: %s, %d already imported, %d skipped, %d failed.", count(int64(n.Rows), "1 row", "%d rows"),
-		created, i.existing(), n.Skipped, n.Refused)
-	if i.dryRun {
-		b.WriteString(" Nothing was created.")
-	}
-	b.WriteString("\n")
-	if i.dryRun && !n.ExistingChecked {
-		b.WriteString("No API key: existing records were not checked.\n")
-	}
-	if n.Differs > 0 {
-		b.WriteString(count(int64(n.Differs),
-			"1 already imported row differs from its record and was left out. To change the record, use --update.\n",
-			"%d already imported rows differ from their records and were left out. To change the records, use --update.\n"))
-	}
-	if n.NotEmailed > 0 {
-		b.WriteString(count(n.NotEmailed, "1 offer was not emailed, because a limit of emails was reached.\n",
-			"%d offers were not emailed, because a limit of emails was reached.\n"))
-	}
-	if n.OtherDates > 0 {
-		b.WriteString(count(int64(n.OtherDates),
-			"1 already imported row has other dates than its record. ",
-			"%d already imported rows have other dates than their records. ") +
-			"Update the records, or create rows without an external ID as new warranties with --allow-duplicates.\n")
-	}
-	if n.LooksImported > 0 {
-		b.WriteString(count(int64(n.LooksImported),
-			"1 already imported row matches a record only by product, dates and supplier. "+
-				"To create it anyway, use --allow-duplicates.\n",
-			"%d already imported rows match a record only by product, dates and supplier. "+
-				"To create them anyway, use --allow-duplicates.\n"))
-	}
-	for _, reason := range slices.Sorted(maps.Keys(n.Reasons)) {
-		fmt.Fprintf(&b, "%d skipped: %s.\n", n.Reasons[reason], reason.Text())
-	}
-	if n.Repeated > 0 {
-		b.WriteString(count(int64(n.Repeated), "1 row is identical to an earlier row and is a separate record.\n",
-			"%d rows are identical to an earlier row. Each one is a separate record.\n"))
-	}
-	if n.NewReferences {
-		b.WriteString("Every created record has a new reference number.\n")
-	}
-	if n.ErrorsFile != nil {
-		b.WriteString("Failed rows are in " + safeLine(*n.ErrorsFile) + ". Fix them there and import that file.\n")
-	}
-	return b.String()
-}
-
-// guesses describes the source, the columns and the format of the file.
-func (i *importer) guesses() string {
-	var b strings.Builder
-	s, n := i.outStyle(), i.result
-	if n.Source != "" {
-		b.WriteString("This looks like an export of " + n.Source + ".\n")
-	}
-	field, from := &column{title: "FIELD"}, &column{title: "COLUMN", flex: true}
-	for _, name := range slices.Sorted(maps.Keys(n.Columns)) {
-		field.add(name)
-		from.add(n.Columns[name])
-	}
-	b.WriteString(layout([]*column{field, from}, i.columns(), s))
-	if len(n.Unused) > 0 {
-		b.WriteString(s.faint("Unused columns: "+safeLine(strings.Join(n.Unused, ", "))) + "\n")
-	}
-	b.WriteString(s.faint(i.assumptions()) + "\n")
-	return b.String()
-}
-
-// assumptions describes how the file was read.
-func (i *importer) assumptions() string {
-	a := i.result.Assumed
-	text := "Encoding: " + string(a.Encoding) + "."
-	switch a.Order {
-	case sheet.DayFirst:
-		text += " In dates such as 03/04/2026, the day is first."
-	case sheet.MonthFirst:
-		text += " In dates such as 03/04/2026, the month is first."
-	default:
-		text += " Dates such as 03/04/2026 are ambiguous and need --date-order."
-	}
-	if a.SerialDates {
-		text += " Some dates are Excel day numbers (1900 date system)."
-	}
-	if a.Months {
-		text += " Lengths without a unit are months."
-	}
-	return text
 }
