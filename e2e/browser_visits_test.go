@@ -206,7 +206,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		"/settings/convert", "/settings/convert?code", "/invitations/accept")
 	sold := first(keeper, "/warranties", record)
 	add(keeper, sold+"/edit")
-	pasted(mistakenSheet, "Import valid rows")(t, people[keeper])
+	pasted(mistakenSheet, true)(t, people[keeper])
 	job := people[keeper].path(t)
 	people[keeper].until(t, `document.querySelector("#job")?.getAttribute("aria-busy") === null`)
 	add(keeper, job)
@@ -260,9 +260,10 @@ func byForms() []visit {
 			return b.press(t, "Save warranty")
 		}},
 		{who: tinkerer, path: "/warranties, created", by: createKettle},
-		{who: tinkerer, path: "/warranties/import, unclear", status: 422, by: pasted("What,Bought\nKettle,2024-01-01\n", "")},
-		{who: tinkerer, path: "/warranties/import, mistaken", by: pasted(mistakenSheet, "")},
-		{who: tinkerer, path: "/warranties/import, imported", by: pasted(mistakenSheet, "Import valid rows")},
+		{who: tinkerer, path: "/warranties/import, unclear", status: 422, by: pasted("What,Bought\nKettle,2024-01-01\n", false)},
+		{who: tinkerer, path: "/warranties/import, without column names", status: 422, by: pasted("Kettle,2024-01-01,24\n", false)},
+		{who: tinkerer, path: "/warranties/import, mistaken", by: pasted(mistakenSheet, false)},
+		{who: tinkerer, path: "/warranties/import, imported", by: pasted(mistakenSheet, true)},
 		{who: tinkerer, path: "/claims, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/claims/new")
 			b.fill(t, "#incident_date", "2001-01-01", "#description", "It leaks.")
@@ -417,6 +418,7 @@ var notPages = map[string]bool{
 	"GET /documents/{id}/view":             true,
 	"GET /documents/{id}/thumbnail":        true,
 	"GET /jobs/{id}/file":                  true,
+	"GET /jobs/{id}/not-imported.csv":      true,
 	"GET /settings":                        true,
 	"GET /settings/api/tokens":             true,
 	"GET /settings/api/tokens/{id}/rotate": true,
