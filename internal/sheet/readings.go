@@ -95,8 +95,8 @@ func (r *Reader) Assumed() Assumed {
 		Sheets:     append([]string{}, r.table.sheets...),
 		HeaderLine: r.table.headerLine,
 		Titles:     []string{},
-		Order:      r.style.order,
-		Ordered:    max(r.evidence.dayFirst, r.evidence.monthFirst),
+		Order:      r.order("start_date"),
+		Ordered:    max(r.evidence.dayFirst+r.evidence.dotted["start_date"], r.evidence.monthFirst),
 		Months:     r.style.bare == months && len(r.columns["duration"]) > 0,
 		Readings:   append([]Reading{}, r.readings.list...),
 	}

@@ -212,7 +212,8 @@ func (r *Reader) date(c *warranty.Checks, cells record, field string) warranty.D
 	if v == "" || field != "start_date" && r.isNone(field, v) {
 		return 0
 	}
-	d, err := importDate(v, r.style.order)
+	order := r.order(field)
+	d, err := importDate(v, order)
 	switch {
 	case errors.Is(err, errAmbiguous):
 		c.Add(field, "ambiguous", "%s", warranty.Sentence(err))
@@ -220,7 +221,7 @@ func (r *Reader) date(c *warranty.Checks, cells record, field string) warranty.D
 		c.Add(field, "invalid", "%s", warranty.Sentence(err))
 	case isSerial(v):
 		r.readings.add(ReadDayNumber, field, v, d.String())
-	case r.style.order != UnknownOrder && needsOrder(v):
+	case order != UnknownOrder && needsOrder(v):
 		r.readings.add(ReadOrder, field, v, d.String())
 	}
 	return d

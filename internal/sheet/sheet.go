@@ -86,7 +86,7 @@ type Reader struct {
 	external map[string]int
 	// periods has the products with a serial number and their dates, with their lines.
 	periods map[string]int
-	order   []string // the cells of the last row that has the data of a Shopify order
+	first   []string // the cells of the last row that has the data of a Shopify order
 	total   int      // rows of the file
 	// repeatedSerials has the products with several coverage periods in the file.
 	repeatedSerials map[string]bool
@@ -216,6 +216,7 @@ func open(file io.ReadSeeker, o Options, lazy bool) (*Reader, error) {
 		external:        map[string]int{},
 		periods:         map[string]int{},
 		repeatedSerials: map[string]bool{},
+		evidence:        evidence{dotted: map[string]int{}},
 	}, err
 }
 

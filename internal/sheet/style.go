@@ -23,9 +23,10 @@ type style struct {
 
 // evidence counts how the values of a file are written.
 type evidence struct {
-	dayFirst, monthFirst int // dates that can only be read so
-	comma, point         int // prices with a decimal comma or point
-	least                int // the least length without a unit
+	dayFirst, monthFirst int            // dates that can only be read so
+	dotted               map[string]int // dates with dots by field, whose day is first
+	comma, point         int            // prices with a decimal comma or point
+	least                int            // the least length without a unit
 }
 
 // germanNames are the column names that only a German file has.
@@ -89,10 +90,12 @@ func (r *Reader) profile() error {
 // weigh notes what a row shows about the style of the file.
 func (r *Reader) weigh(row record) {
 	for _, field := range []string{"start_date", "end_date", "purchase_date"} {
-		switch orderOf(r.day(row, field)) {
-		case DayFirst:
+		switch text := r.day(row, field); {
+		case dottedDay.MatchString(text):
+			r.evidence.dotted[field]++
+		case orderOf(text) == DayFirst:
 			r.evidence.dayFirst++
-		case MonthFirst:
+		case orderOf(text) == MonthFirst:
 			r.evidence.monthFirst++
 		}
 	}
@@ -114,6 +117,18 @@ func (r *Reader) weigh(row record) {
 // pointPrice is a price with a decimal point and no groups, with one or two decimals.
 var pointPrice = regexp.MustCompile(`^\d+\.\d{1,2}$`)
 
+// dottedDay matches a date such as 31.12.2026.
+var dottedDay = regexp.MustCompile(`^\d{1,2}\.\d{1,2}\.\d{2,4}\b`)
+
+// order returns the order of day and month in a field: that of the file, or the one that dates with dots in the same
+// columns show.
+func (r *Reader) order(field string) DateOrder {
+	if r.style.order == UnknownOrder && r.evidence.monthFirst == 0 && r.evidence.dotted[field] > 0 {
+		return DayFirst
+	}
+	return r.style.order
+}
+
 // orderOf returns the order that a date with the year last must have, or UnknownOrder.
 func orderOf(text string) DateOrder {
 	if m := timeOfDay.FindStringSubmatch(text); m != nil {
@@ -128,7 +143,7 @@ func orderOf(text string) DateOrder {
 	a, _ := strconv.Atoi(m[1])
 	b, _ := strconv.Atoi(m[3])
 	switch {
-	case m[2] == "." || a > 12 && b <= 12:
+	case a > 12 && b <= 12:
 		return DayFirst
 	case b > 12 && a <= 12:
 		return MonthFirst

@@ -128,15 +128,15 @@ func (r *Reader) fixesOf(row Row) map[string]string {
 	order := columnOf(r.header, "Name")
 	number := cell(row.cells, order)
 	if r.day(row.record, "start_date") != "" {
-		r.order = row.cells
+		r.first = row.cells
 		return typed
 	}
-	if r.order == nil || number == "" || number != cell(r.order, order) {
+	if r.first == nil || number == "" || number != cell(r.first, order) {
 		return typed
 	}
 	fixed := map[string]string{}
 	for _, field := range []string{"start_date", "customer_email", "customer_name", "currency"} {
-		if v := r.value(record{cells: r.order}, field); v != "" && r.value(row.record, field) == "" {
+		if v := r.value(record{cells: r.first}, field); v != "" && r.value(row.record, field) == "" {
 			fixed[field] = v
 			r.readings.add(ReadAbove, field, number, v)
 		}
