@@ -105,9 +105,11 @@ warranties:read; without a key it only checks the file.`,
 	cmd.Flags().StringArrayVar(&i.maps, "map", nil,
 		"column of a field: `field=Column`; field= leaves the field out (repeatable)")
 	cmd.Flags().StringVar(&i.order, "date-order", "", "`order` of day and month in dates such as 03/04/2026: dmy or mdy")
-	cmd.Flags().StringVar(&i.file.Sheet, "sheet", "", "`name` of the sheet of a workbook (default: the first with column names)")
+	cmd.Flags().StringVar(&i.file.Sheet, "sheet", "",
+		"`name` of the sheet of a workbook (default: the first with column names)")
 	cmd.Flags().IntVar(&i.file.HeaderLine, "header-line", 0, "`line` with the column names (default: found)")
-	cmd.Flags().StringVar(&i.file.Length, "length", "", "`length` of warranties without an end and a length, such as \"2 years\"")
+	cmd.Flags().StringVar(&i.file.Length, "length", "",
+		"`length` of warranties without an end and a length, such as \"2 years\"")
 	cmd.Flags().StringVar(&i.file.Currency, "currency", "", "`currency` of prices without one, such as EUR")
 	cmd.Flags().BoolVar(&i.file.Hidden, "hidden", false, "also read hidden rows of a workbook")
 	cmd.Flags().StringVar(&i.encoding, "encoding", "", "`encoding` of the file: "+encodings()+" (default: detected)")

@@ -123,7 +123,8 @@ var fileTests = []fileTest{
 		columns: "duration=warranty price=price product_name=product start_date=purchased",
 	},
 	{
-		file: "ambiguous.csv", options: Options{Order: MonthFirst, Unit: "years", Empty: []string{"currency"}}, header: 1, good: 5,
+		file: "ambiguous.csv", header: 1, good: 5,
+		options: Options{Order: MonthFirst, Unit: "years", Empty: []string{"currency"}},
 		read:    "bare duration 5, emptied currency 5, order start_date 5",
 		columns: "duration=warranty price=price product_name=product start_date=purchased",
 		first:   "2 LG OLED55C4 Fernseher|2026-01-02|2028-01-01|||",

@@ -51,14 +51,14 @@ func (g *FaultGroups) add(line int, f CellFault) {
 		}
 	}
 	if len(*g) < shownGroups {
-		*g = append(*g, FaultGroup{field, message, 1, []int{line}, shorten(f.Value, shownExample), f.Message.Parts()})
+		*g = append(*g, FaultGroup{field, message, 1, []int{line}, shorten(f.Value), f.Message.Parts()})
 	}
 }
 
-// shorten cuts a text after a number of characters.
-func shorten(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
+// shorten cuts a text that is shown as an example.
+func shorten(text string) string {
+	if utf8.RuneCountInString(text) <= shownExample {
 		return text
 	}
-	return string([]rune(text)[:most]) + "…"
+	return string([]rune(text)[:shownExample]) + "…"
 }

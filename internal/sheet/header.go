@@ -175,7 +175,7 @@ func headLines(head []record) []HeadLine {
 	for _, row := range head[:min(len(head), shownHead)] {
 		cells := make([]string, 0, len(row.cells))
 		for i := range row.cells[:min(len(row.cells), 12)] {
-			cells = append(cells, shorten(cell(row.cells, i), shownExample))
+			cells = append(cells, shorten(cell(row.cells, i)))
 		}
 		lines = append(lines, HeadLine{row.line, cells})
 	}

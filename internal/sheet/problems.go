@@ -80,7 +80,7 @@ func (g *Problems) Add(row Row) {
 			continue
 		}
 		if len(p.Rows) < shownFixes {
-			shown := ProblemRow{row.Line, row.about(f.Field), shorten(f.Value, shownExample), row.fixed[f.Field]}
+			shown := ProblemRow{row.Line, row.about(f.Field), shorten(f.Value), row.fixed[f.Field]}
 			p.Rows = append(p.Rows, shown)
 		}
 	}
@@ -116,7 +116,7 @@ func (r Row) about(without string) (parts []string) {
 	}
 	for _, field := range []string{"product_name", "customer_name", "serial_number", "start_date", "price"} {
 		if v := r.from.value(r.record, field); v != "" && field != without && len(parts) < 3 {
-			parts = append(parts, shorten(v, shownExample))
+			parts = append(parts, shorten(v))
 		}
 	}
 	return parts

@@ -44,7 +44,7 @@ func (r *Readings) add(kind ReadingKind, field, value, as string) {
 			return
 		}
 	}
-	r.list = append(r.list, Reading{kind, field, shorten(value, shownExample), as, 1})
+	r.list = append(r.list, Reading{kind, field, shorten(value), as, 1})
 }
 
 // skip notes a row that is not imported.
@@ -106,7 +106,7 @@ func (r *Reader) Assumed() Assumed {
 	for _, row := range r.table.titles {
 		for i := range row.cells {
 			if v := cell(row.cells, i); v != "" && len(a.Titles) < shownHead {
-				a.Titles = append(a.Titles, shorten(v, shownExample))
+				a.Titles = append(a.Titles, shorten(v))
 			}
 		}
 	}

@@ -30,8 +30,8 @@ type evidence struct {
 }
 
 // germanNames are the column names that only a German file has.
-var germanNames = regexp.MustCompile(`(?i)[äöüß]|datum|produkt|artikel|bezeichnung|garantie|preis|serien|kunde|hersteller|` +
-	`beleg|rechnung|bemerkung|lieferant|marke|menge|betrag|waehrung|nummer`)
+var germanNames = regexp.MustCompile(`(?i)[äöüß]|datum|produkt|artikel|bezeichnung|garantie|preis|serien|kunde|` +
+	`hersteller|beleg|rechnung|bemerkung|lieferant|marke|menge|betrag|waehrung|nummer`)
 
 // germanYears matches a number of years in short, as in "2 J.". In French, j stands for days.
 var germanYears = regexp.MustCompile(`(?i)(\d)\s*j\b\.?`)
@@ -212,7 +212,7 @@ func (s *sampler) add(text, field string) {
 	if len(s.list) == shownSamples && !odd && !slices.Contains(s.shapes, "") {
 		return
 	}
-	text = shorten(text, shownExample)
+	text = shorten(text)
 	shape := shapeOf(text)
 	if slices.ContainsFunc(s.list, func(have Sample) bool { return have.Text == text }) {
 		return

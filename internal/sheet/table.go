@@ -88,16 +88,21 @@ func (t *table) name(header record) error {
 	return nil
 }
 
+// read returns the next row of the file.
+func (t *table) read() (record, error) {
+	if len(t.head) == 0 {
+		return t.rows.next()
+	}
+	row := t.head[0]
+	t.head = t.head[1:]
+	return row, nil
+}
+
 // next reads a row. It returns io.EOF at the end of the table.
 func (t *table) next() (Row, error) {
-	var from record
-	if len(t.head) > 0 {
-		from, t.head = t.head[0], t.head[1:]
-	} else {
-		var err error
-		if from, err = t.rows.next(); err != nil {
-			return Row{}, err
-		}
+	from, err := t.read()
+	if err != nil {
+		return Row{}, err
 	}
 	row := Row{Line: from.line, record: from, Err: from.err}
 	n := len(row.cells)
@@ -107,8 +112,10 @@ func (t *table) next() (Row, error) {
 	} else if n > len(t.header) && width(row.cells) <= len(t.header) {
 		row.cells = row.cells[:len(t.header)] // Excel writes separators after the last column
 	}
+	if from.err != nil {
+		return row, nil //nolint:nilerr // the error is that of the row
+	}
 	switch {
-	case from.err != nil:
 	case from.isBlank():
 		row.Skip = Blank
 	case from.hidden && !t.hidden:
@@ -128,7 +135,8 @@ func (t *table) next() (Row, error) {
 var totalWords = []string{"summe", "gesamt", "gesamtsumme", "zwischensumme", "total", "subtotal", "grandtotal", "totals",
 	"anzahl", "endsumme", "tagessumme", "monatssumme", "gesamtbetrag", "gesamtanzahl", "sum"}
 
-// isTotal reports whether a row sums up the others: its first text is such a word, and at most half of its cells are filled.
+// isTotal reports whether a row sums up the others: its first text is such a word, and at most half of its cells are
+// filled.
 func (t *table) isTotal(cells []string) bool {
 	filled, first := 0, ""
 	for i := range cells {

@@ -28,7 +28,8 @@ func (web *Web) showImport(
 
 // importSamples previews a sheet of sample warranties.
 func (web *Web) importSamples(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.previewSheet(w, r, who, &importPage{person: !who.ActsForOrganization(), text: samples(warranty.DateOf(web.Service.Now()))})
+	text := samples(warranty.DateOf(web.Service.Now()))
+	return web.previewSheet(w, r, who, &importPage{person: !who.ActsForOrganization(), text: text})
 }
 
 func (web *Web) importTemplate(w http.ResponseWriter, _ *http.Request, _ warranty.Principal) error {
@@ -79,7 +80,8 @@ func (web *Web) checkSheet(
 
 // previewSheet shows the warranties that a sheet would create.
 func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
-	if err := web.preview(r.Context(), web.reader(r), p, sheet.Import{Service: jobs.SheetService(web.Service, who)}); err != nil {
+	im := sheet.Import{Service: jobs.SheetService(web.Service, who)}
+	if err := web.preview(r.Context(), web.reader(r), p, im); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
 	return web.showChecked(w, r, who, http.StatusOK, p)

@@ -1,0 +1,44 @@
+package web_test
+
+import (
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestWebImportOfAMessyFile imports the 302 rows of a shop: the preview says what was read as what, problems are fixed in
+// place, the counts follow, and the rest can be downloaded and undone for a day.
+func TestWebImportOfAMessyFile(t *testing.T) {
+	w, b, _ := newTill(t)
+	raw, err := os.ReadFile("../sheet/testdata/garantieliste-302.xlsx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := uploadSheet(b.browser, "file", string(raw), "account", b.account)
+	first.Says(t, "the preview", 200, "items.csv", "Verkauf", "302 rows", "Column names in line 4", "Garantieliste 2026",
+		"6 rows left out: earlier ones", "1 total left out", "4 empty rows left out", "Serial number changed by the spreadsheet",
+		"Starts: the date does not exist", "Product is missing", "4,23E&#43;12", `name="fix_23_start_date"`, "Month first",
+		"Leave these 2 rows out", "9 in the file, 8 used", "customers get an email")
+	equal(t, "figures", stats(first), map[string]string{"Ready": "287", "To fix": "9", "Already here": "0", "Left out": "11"})
+	form := []string{"kept", first.Value("kept"), "name", "Garantien.xlsx", "account", b.account}
+	choices := []string{"fix_23_start_date", "2026-02-28", "fix_26_product_name", "Toaster", "empty", "customer_email",
+		"leave", "product_name:required:alone"}
+	second := uploadSheet(b.browser, append(slices.Clone(form), choices...)...)
+	second.Says(t, "the second preview", 200, "2 rows to fix", `name="fix_23_start_date" value="2026-02-28"`, "Left empty, as you chose")
+	equal(t, "figures", stats(second), map[string]string{"Ready": "292", "To fix": "2", "Already here": "0", "Left out": "13"})
+	started := uploadSheet(b.browser, append(append(slices.Clone(form), choices...), "shown", second.Value("shown"), "do", "import")...)
+	if err := w.Jobs.RunOpen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done := b.Get(started.Location)
+	done.Says(t, "the result", 200, "292 warranties imported", "Garantien.xlsx", "4 not imported", "Undo this import", "Until ")
+	left := cells(t, b.Get(started.Location+"/not-imported.csv").Body)
+	equal(t, "left out", len(left), 5)
+	equal(t, "records", w.Records(), 292)
+	equal(t, "ruined numbers", w.Count(`SELECT count(*) FROM warranties WHERE serial_number LIKE '%E+12'`), 0)
+	w.Clock.Advance(25 * time.Hour)
+	b.Get(started.Location).Hides(t, "a day later", "Undo this import")
+	b.Post(started.Location+"/undo", "account", b.account).Says(t, "a day later", http.StatusConflict, "can be undone for a day")
+}
