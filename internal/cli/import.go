@@ -200,6 +200,7 @@ func bind[In, Out any](remote *client.Client, op api.Op[In, Out]) func(context.C
 // options parses the flags about the file.
 func (i *importer) options() (sheet.Options, error) {
 	o := i.file
+	o.NoCustomers = true // nobody has seen a preview
 	o.Columns, o.Order, o.Currency = map[string]string{}, sheet.DateOrder(i.order), strings.ToUpper(o.Currency)
 	if o.HeaderLine < 0 {
 		return o, usage("Invalid --header-line.", "Use the number of a line, from 1.")

@@ -59,6 +59,9 @@ var guesses = []guess{
 	{"reference_number", ""}, // likewise
 }
 
+// anyEmail are the names of columns whose addresses are those of customers in the files of a shop.
+var anyEmail = []string{"email", "emailadresse", "emailbilling", "billingemail", "mail"}
+
 // unitFields maps a unit to the field of a length in that unit.
 var unitFields = map[unit]string{years: "years", months: "months", days: "days"}
 
@@ -94,10 +97,13 @@ func mapColumns(header []string, o Options) (mapping, error) {
 		return m, err
 	}
 	for _, g := range guesses {
-		if _, given := m.columns[g.field]; given || o.NoCustomers && g.field == "customer_email" {
+		if _, given := m.columns[g.field]; given {
 			continue
 		}
 		for name := range strings.FieldsSeq(m.names(g)) {
+			if o.NoCustomers && slices.Contains(anyEmail, name) {
+				continue
+			}
 			i := slices.IndexFunc(header, func(h string) bool { return withoutCurrency(normalize(h)) == name })
 			if i >= 0 && !taken[i] {
 				m.columns[g.field] = append(m.columns[g.field], i)

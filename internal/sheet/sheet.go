@@ -61,8 +61,7 @@ type Options struct {
 	Length string `json:",omitempty"`
 	// Unit is that of lengths without one: months or years.
 	Unit string `json:",omitempty"`
-	// NoCustomers leaves the addresses of customers out unless their column is chosen: who is no organization cannot
-	// offer them a warranty.
+	// NoCustomers does not take a column that is only named "Email" for the addresses of customers, who would get an email.
 	NoCustomers bool `json:",omitempty"`
 	// Fixes are values by line and field that take the place of the cells.
 	Fixes map[int]map[string]string `json:",omitempty"`

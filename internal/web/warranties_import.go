@@ -73,6 +73,7 @@ func (web *Web) checkSheet(
 	if foreign := new(foreignForm); errors.As(err, &foreign) {
 		p.Values.Del("sheet")
 		p.Values.Set("kept", p.Kept())
+		p.Values.Set("name", p.Name)
 		foreign.multipart = true
 	}
 	return who, err
