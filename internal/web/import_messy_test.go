@@ -28,6 +28,8 @@ func TestWebImportOfAMessyFile(t *testing.T) {
 	second := uploadSheet(b.browser, append(slices.Clone(form), choices...)...)
 	second.Says(t, "the second preview", 200, "2 rows to fix", `name="fix_23_start_date" value="2026-02-28"`, "Left empty, as you chose")
 	equal(t, "figures", stats(second), map[string]string{"Ready": "292", "To fix": "2", "Already here": "0", "Left out": "13"})
+	back := uploadSheet(b.browser, append(append(slices.Clone(form), choices...), "drop", "leave=")...)
+	equal(t, "figures", stats(back), map[string]string{"Ready": "292", "To fix": "4", "Already here": "0", "Left out": "11"})
 	started := uploadSheet(b.browser, append(append(slices.Clone(form), choices...), "shown", second.Value("shown"), "do", "import")...)
 	if err := w.Jobs.RunOpen(t.Context()); err != nil {
 		t.Fatal(err)

@@ -182,13 +182,14 @@ func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, 
 	return p, err
 }
 
-// press applies the buttons that change one setting: "set" has its name and value, "drop" the value to remove from a list.
+// press applies the buttons that change one setting: "set" has its name and value, and "drop" the name of a list and the
+// value to remove from it, or none to empty it.
 func (p *importPage) press() {
 	if name, value, ok := strings.Cut(p.Value("set"), "="); ok && slices.Contains(importSettings, name) {
 		p.Values.Set(name, value)
 	}
 	if name, value, ok := strings.Cut(p.Value("drop"), "="); ok && (name == "empty" || name == "leave") {
-		p.Values[name] = slices.DeleteFunc(p.Values[name], func(v string) bool { return v == value })
+		p.Values[name] = slices.DeleteFunc(p.Values[name], func(v string) bool { return value == "" || v == value })
 	}
 	p.Values.Del("set")
 	p.Values.Del("drop")
