@@ -18,7 +18,7 @@ func TestDailyWork(t *testing.T) {
 	clerk.mustOpen(t, "/")
 	clerk.switchTo(t, "Brandt Home Appliances")
 	claim := func() string {
-		clerk.mustOpen(t, "/claims")
+		clerk.mustOpen(t, "/claims?sort=-created_at")
 		return clerk.links(t, `td a[href^="/claims/"]`)[0]
 	}()
 	for i, width := range []int64{390, 768, 1024, 1440} {

@@ -266,6 +266,7 @@ func sendForms(t *testing.T, s *site) {
 	b.press(t, "Apply")
 	b.mustShow(t, "Plain kettle")
 	b.mustOpen(t, "/claims")
+	b.openDetails(t, "Filter")
 	b.fill(t, "#status", "rejected")
 	b.press(t, "Apply")
 	b.mustShow(t, "No claims match")
