@@ -84,7 +84,7 @@ func (b *tab) workWithReplies(t testing.TB, claim, title string) {
 	b.mustOpen(t, claim)
 	me := eval[string](t, b, `[...document.querySelectorAll("#user_id option")].find(o => o.textContent.includes("you")).value`)
 	b.fill(t, "#user_id", me)
-	b.click(t, `form[action$="/assignee"] button`)
+	b.click(t, `form[action*="/assignee"] button`)
 	if chosen := eval[string](t, b, `document.querySelector("#user_id").value`); chosen != me {
 		t.Errorf("assigned to %q", chosen)
 	}
@@ -99,7 +99,7 @@ func (b *tab) workWithReplies(t testing.TB, claim, title string) {
 		t.Errorf("the message is %q", text)
 	}
 	b.fill(t, "#user_id", "")
-	b.click(t, `form[action$="/assignee"] button`)
+	b.click(t, `form[action*="/assignee"] button`)
 	b.mustOpen(t, "/settings/replies")
 	b.openDetails(t, title)
 	b.leads(t, chromedp.Click(fmt.Sprintf(`//details[summary[normalize-space()=%q]]//button[normalize-space()="Delete"]`, title), chromedp.NodeVisible))

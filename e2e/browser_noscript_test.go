@@ -59,7 +59,7 @@ func TestPagesWorkWithoutScript(t *testing.T) {
 		case v.who == keeper && strings.HasPrefix(v.path, "/issue"):
 			want = []string{"app.js", "htmx.min.js", "issue.js", "seen.js", "theme.js"}
 		}
-		own := map[string]string{"/warranties": "list.js", "/warranties/new": "upload.js", "/settings/profile": "zone.js",
+		own := map[string]string{"/warranties": "list.js", "/claims": "list.js", "/warranties/new": "upload.js", "/settings/profile": "zone.js",
 			"/sign-in": "zone.js", "/sign-in/code": "zone.js", "/register": "zone.js", "/offline": "offline.js"}[strings.SplitN(v.path, "?", 2)[0]]
 		if strings.HasPrefix(v.path, "/claims/") || strings.HasPrefix(v.path, "/documents/") && !strings.HasPrefix(v.path, "/documents/versions") {
 			own = "upload.js"
