@@ -379,17 +379,17 @@ func keyOf(key *string) *string {
 	return key
 }
 
-// CountClaims: Count your claims by where they are in your work.
+// CountClaims counts your claims by where they are in your work.
 func (c *Client) CountClaims(ctx context.Context) (warranty.ClaimCounts, error) {
 	return Call(ctx, c, api.CountClaims, warranty.CountClaims{})
 }
 
-// ListNotes: List the notes that your team wrote about a claim that you decide, newest first.
+// ListNotes lists the notes that your team wrote about a claim that you decide, newest first.
 func (c *Client) ListNotes(ctx context.Context, in warranty.ListNotes) (warranty.Page[warranty.Note], error) {
 	return Call(ctx, c, api.ListNotes, in)
 }
 
-// WriteNote: Write a note about a claim that you decide. Only your team reads it.
+// WriteNote writes a note about a claim that you decide. Only your team reads it.
 func (c *Client) WriteNote(ctx context.Context, in warranty.WriteNote) (warranty.Note, error) {
 	return Call(ctx, c, api.WriteNote, in)
 }
