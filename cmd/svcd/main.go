@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,11 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
-	return operate.Exit(os.Stderr, command().ExecuteContext(ctx))
+	err := command().ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil && strings.HasSuffix(err.Error(), "interrupted") {
+		err = nil // a signal stopped the start in the middle of a statement of SQLite
+	}
+	return operate.Exit(os.Stderr, err)
 }
 
 func command() *cobra.Command {
