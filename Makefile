@@ -115,7 +115,7 @@ update-golden: generate
 screenshots: ## update the screenshots in docs/screenshots
 	mkdir -p docs/screenshots
 	cd e2e && SVC_SCREENSHOTS=$(CURDIR)/docs/screenshots ../$(SERVICES) \
-		go test -count=1 -tags=$(TAGS) -run='^TestPictures$$' .
+		go test -count=1 -tags=$(TAGS) -run='^TestPictures$$' ./browser
 
 .PHONY: fmt
 fmt: ## format the code

@@ -56,7 +56,7 @@ func TestPlainWords(t *testing.T) {
 func ownFiles(t *testing.T) []string {
 	t.Helper()
 	// bin, coverage and data are in .gitignore; the others have third-party contents.
-	skippedDirs := []string{"bin", "coverage", "data", "node_modules", "e2e/testdata/axe", "internal/web/view/static/licences"}
+	skippedDirs := []string{"bin", "coverage", "data", "node_modules", "e2e/browser/testdata/axe", "internal/web/view/static/licences"}
 	skippedFiles := []string{"LICENSE", "go.sum", "passwords.txt", "htmx.min.js"}
 	var list []string
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
 )
@@ -38,7 +39,7 @@ func startAuthority(t *testing.T, httpAddress, tlsAddress string) authority {
 	}
 	dir := t.TempDir()
 	key, certs := certificates(t, 1)
-	api, management, dns := freeAddress(t), freeAddress(t), freeAddress(t)
+	api, management, dns := lab.FreeAddress(t), lab.FreeAddress(t), lab.FreeAddress(t)
 	port := func(address string) int {
 		addr, err := net.ResolveTCPAddr("tcp", address)
 		if err != nil {
@@ -61,7 +62,7 @@ func startAuthority(t *testing.T, httpAddress, tlsAddress string) authority {
 	}
 	defer out.Close()
 	for _, args := range [][]string{
-		{"pebble-challtestsrv", "-defaultIPv6=", "-dnsserver=" + dns, "-doh=", "-http01=", "-https01=", "-tlsalpn01=", "-management=" + freeAddress(t)},
+		{"pebble-challtestsrv", "-defaultIPv6=", "-dnsserver=" + dns, "-doh=", "-http01=", "-https01=", "-tlsalpn01=", "-management=" + lab.FreeAddress(t)},
 		{"pebble", "-config=" + filepath.Join(dir, "pebble.json"), "-dnsserver=" + dns},
 	} {
 		cmd := exec.Command(filepath.Join(programs, args[0]), args[1:]...)
@@ -100,7 +101,7 @@ func (a authority) orders(t *testing.T) int {
 }
 
 // handshake connects for a host, trusting only the authority, and returns the serial number.
-func (a authority) handshake(t *testing.T, p *process, host string) (string, error) {
+func (a authority) handshake(t *testing.T, p *lab.Process, host string) (string, error) {
 	t.Helper()
 	root, err := a.get(a.root)
 	if err != nil {
@@ -108,7 +109,7 @@ func (a authority) handshake(t *testing.T, p *process, host string) (string, err
 	}
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(root)
-	conn, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), &tls.Config{RootCAs: trusted, ServerName: host})
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{RootCAs: trusted, ServerName: host})
 	if err != nil {
 		return "", err
 	}
@@ -122,16 +123,16 @@ const acmeHost = "warranty.test"
 // cause no order, and it is renewed while the service runs.
 func TestACMEByTLS(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
-	a := startAuthority(t, freeAddress(t), address)
+	address := lab.FreeAddress(t)
+	a := startAuthority(t, lab.FreeAddress(t), address)
 	dir := t.TempDir()
-	launchOne := func() *process {
-		p, err := launch(dir, []string{"SSL_CERT_FILE=" + a.trust}, svcd(), "--data="+dir, "--listen="+address, "--public-url=https://"+acmeHost,
+	launchOne := func() *lab.Process {
+		p, err := lab.Launch(dir, []string{"SSL_CERT_FILE=" + a.trust}, lab.Svcd(), "--data="+dir, "--listen="+address, "--public-url=https://"+acmeHost,
 			"--acme", "--acme-email=ops@people.example", "--acme-directory="+a.directory)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(p.kill)
+		t.Cleanup(p.Kill)
 		return p
 	}
 	p := launchOne()
@@ -151,7 +152,7 @@ func TestACMEByTLS(t *testing.T) {
 		}
 		conn.Close()
 	}
-	if err := p.stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	p = launchOne()
@@ -159,13 +160,13 @@ func TestACMEByTLS(t *testing.T) {
 	if err != nil || again != serial || a.orders(t) != 1 {
 		t.Errorf("after a restart: certificate %s, then %s, %d orders, %v", serial, again, a.orders(t), err)
 	}
-	if err := p.stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	doctor := func(want string) {
 		t.Helper()
 		// DNS does not know the host, which is another check.
-		out, _ := exec.Command(svcd(), "doctor", "--data="+dir, "--public-url=https://"+acmeHost, "--acme", "--acme-directory="+a.directory).Output()
+		out, _ := exec.Command(lab.Svcd(), "doctor", "--data="+dir, "--public-url=https://"+acmeHost, "--acme", "--acme-directory="+a.directory).Output()
 		if !strings.Contains(string(out), want) {
 			t.Errorf("doctor prints no %q:\n%s", want, out)
 		}
@@ -181,7 +182,7 @@ func TestACMEByTLS(t *testing.T) {
 	if n := a.orders(t); n != 2 {
 		t.Errorf("%d orders after a renewal", n)
 	}
-	if log := p.log(); strings.Contains(log, "PRIVATE KEY") {
+	if log := p.Log(); strings.Contains(log, "PRIVATE KEY") {
 		t.Error("a key is logged")
 	}
 }
@@ -220,11 +221,11 @@ func TestACMEByHTTPOnTwoReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer front.Close()
-	a := startAuthority(t, front.Addr().String(), freeAddress(t))
+	a := startAuthority(t, front.Addr().String(), lab.FreeAddress(t))
 	data := t.TempDir()
 	var dirs, plain [2]string
 	for i := range 2 {
-		dirs[i], plain[i] = t.TempDir(), freeAddress(t)
+		dirs[i], plain[i] = t.TempDir(), lab.FreeAddress(t)
 	}
 	// The front sends the authority to the replica that did not order.
 	go func() {
@@ -244,18 +245,18 @@ func TestACMEByHTTPOnTwoReplicas(t *testing.T) {
 			}()
 		}
 	}()
-	var replicas [2]*process
+	var replicas [2]*lab.Process
 	var both sync.WaitGroup
 	for i := range 2 {
 		both.Go(func() {
 			var err error
-			replicas[i], err = launch(dirs[i], []string{"SSL_CERT_FILE=" + a.trust}, svcd(), "--listen="+freeAddress(t), "--http-listen="+plain[i],
+			replicas[i], err = lab.Launch(dirs[i], []string{"SSL_CERT_FILE=" + a.trust}, lab.Svcd(), "--listen="+lab.FreeAddress(t), "--http-listen="+plain[i],
 				"--public-url=https://"+acmeHost, "--acme", "--acme-directory="+a.directory, database, "--data="+data)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			t.Cleanup(replicas[i].kill)
+			t.Cleanup(replicas[i].Kill)
 		})
 	}
 	both.Wait()

@@ -6,17 +6,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // TestBackupOnAFullDisk backs up to, and restores to, a disk of 1 MiB.
 func TestBackupOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := startIn(t, dir, unthrottled...)
-	session := p.register(t, "olga")
-	record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
-	if a, err := p.upload(session, record, 1, 2<<20); err != nil || a.status != 201 {
-		t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+	p := lab.StartIn(t, dir, lab.Unthrottled...)
+	session := p.Register(t, "olga")
+	record := p.Want(t, 201, lab.Create(session, "Kettle", "")).Must(t, "data.id")
+	if a, err := upload(p, session, record, 1, 2<<20); err != nil || a.Status != 201 {
+		t.Fatalf("upload: %d %s %v", a.Status, a.Body, err)
 	}
 	mustSvcd(t, dir, "backup", "b.tar")
 	small := filepath.Join(dir, "small")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -161,12 +162,12 @@ func TestKilledBackupsLeaveNothingThatLooksGood(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				source := databaseFlags(t, kind, filepath.Join(dir, "data"))
-				p := startIn(t, dir, append(source, unthrottled...)...)
-				session := p.register(t, "olga")
-				record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
+				p := lab.StartIn(t, dir, append(source, lab.Unthrottled...)...)
+				session := p.Register(t, "olga")
+				record := p.Want(t, 201, lab.Create(session, "Kettle", "")).Must(t, "data.id")
 				for i := range 3 { // more than one part of S3
-					if a, err := p.upload(session, record, uint64(i), 9<<20); err != nil || a.status != 201 {
-						t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+					if a, err := upload(p, session, record, uint64(i), 9<<20); err != nil || a.Status != 201 {
+						t.Fatalf("upload: %d %s %v", a.Status, a.Body, err)
 					}
 				}
 				to, at := "b", func(name string) string { return "b/" + name }
@@ -210,12 +211,12 @@ func TestTheAgeOfBackupsIsKnown(t *testing.T) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			dir, admin := t.TempDir(), freeAddress(t)
+			dir, admin := t.TempDir(), lab.FreeAddress(t)
 			source := databaseFlags(t, kind, filepath.Join(dir, "data"))
-			startIn(t, dir, append(source, "--admin-listen="+admin)...)
+			lab.StartIn(t, dir, append(source, "--admin-listen="+admin)...)
 			metric := func(name string) string {
 				t.Helper()
-				text := (&process{url: "http://" + admin, client: http.DefaultClient}).want(t, 200, call{method: "GET", path: "/metrics"}).body
+				text := (&lab.Process{URL: "http://" + admin, Client: http.DefaultClient}).Want(t, 200, lab.Call{Method: "GET", Path: "/metrics"}).Body
 				found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(text)
 				if len(found) != 2 {
 					t.Fatalf("no %s", name)

@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
 // runSvcd runs a command of svcd and returns its output, standard error included, and exit code.
 func runSvcd(t *testing.T, dir string, args ...string) (out string, code int) {
 	t.Helper()
-	cmd := exec.Command(svcd(), args...)
+	cmd := exec.Command(lab.Svcd(), args...)
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -50,7 +51,7 @@ func refuseSvcd(t *testing.T, code int, text, dir string, args ...string) {
 // killSvcd starts a command and kills it after a while.
 func killSvcd(t *testing.T, dir string, after time.Duration, args ...string) {
 	t.Helper()
-	cmd := exec.Command(svcd(), args...)
+	cmd := exec.Command(lab.Svcd(), args...)
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -95,19 +96,19 @@ func TestBackupAndRestoreProcesses(t *testing.T) {
 				if out, code := runSvcd(t, dir, append([]string{"restore", "b.tar"}, target...)...); code == 0 {
 					t.Errorf("restored twice: %s", out)
 				}
-				n := startIn(t, t.TempDir(), append(target, unthrottled...)...)
-				n.want(t, 401, call{method: "GET", path: "/api/v1/documents", secret: session})
-				again := n.want(t, 201, call{method: "POST", path: "/api/auth/sessions",
-					body: map[string]string{"email": "olga@people.example", "password": password}}).must(t, "data.access_token")
-				if got := len(n.documents(t, again)); got != count {
+				n := lab.StartIn(t, t.TempDir(), append(target, lab.Unthrottled...)...)
+				n.Want(t, 401, lab.Call{Method: "GET", Path: "/api/v1/documents", Secret: session})
+				again := n.Want(t, 201, lab.Call{Method: "POST", Path: "/api/auth/sessions",
+					Body: map[string]string{"email": "olga@people.example", "password": lab.Password}}).Must(t, "data.access_token")
+				if got := len(documents(t, n, again)); got != count {
 					t.Errorf("%d documents", got)
 				}
-				for id := range n.documents(t, again) {
-					n.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: again})
+				for id := range documents(t, n, again) {
+					n.Want(t, 200, lab.Call{Method: "GET", Path: "/api/documents/" + id + "/file", Secret: again})
 				}
-				n.mustStop(t)
+				n.MustStop(t)
 			}
-			p.want(t, 200, call{method: "GET", path: "/api/v1/documents", secret: session})
+			p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/documents", Secret: session})
 		})
 	}
 }
@@ -187,7 +188,7 @@ func TestOperatorCommandsUsedWrongly(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "r", "svc.db")); err == nil {
 		t.Error("a failed restore left a database")
 	}
-	p.mustStop(t)
+	p.MustStop(t)
 	refuseSvcd(t, 2, "already exists and is not overwritten", dir, "restore", "b.tar")
 	refuseSvcd(t, 2, "are the same database", dir, "copy", "--from=data/svc.db", "--to=data/svc.db")
 	refuseSvcd(t, 2, "are the same database", dir, "copy", "--from=data/svc.db", "--to=./data/../data/svc.db")
@@ -199,7 +200,7 @@ func TestOperatorCommandsUsedWrongly(t *testing.T) {
 	if out := mustSvcd(t, dir, "copy", "--from=data/svc.db", "--to=c/svc.db"); !strings.Contains(out, "all checksums equal; 3 files") {
 		t.Error(out)
 	}
-	startIn(t, dir, "--data=c", "--signing-key=data/signing-key.pem").mustStop(t)
+	lab.StartIn(t, dir, "--data=c", "--signing-key=data/signing-key.pem").MustStop(t)
 }
 
 // TestDoctorFindsFaults damages an installation and expects a line for each fault.
@@ -214,7 +215,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 			t.Errorf("no line for %s:\n%s", name, report)
 		}
 	}
-	p.mustStop(t)
+	p.MustStop(t)
 	list, err := filepath.Glob(filepath.Join(dir, "data", "files", "complete", "*"))
 	if err != nil || len(list) != 3 {
 		t.Fatal(list, err)
@@ -239,8 +240,8 @@ func TestDoctorFindsFaults(t *testing.T) {
 			t.Errorf("%v: exit %d: %s", args, code, out)
 		}
 	}
-	startIn(t, dir, "--data=restored").mustStop(t)
-	startIn(t, dir, "--data=copied", "--signing-key=data/signing-key.pem").mustStop(t)
+	lab.StartIn(t, dir, "--data=restored").MustStop(t)
+	lab.StartIn(t, dir, "--data=copied", "--signing-key=data/signing-key.pem").MustStop(t)
 	for _, c := range []struct {
 		args []string
 		want string

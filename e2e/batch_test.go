@@ -11,13 +11,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // batchSize is the most items of a batch.
 const batchSize = 500
 
 // batchOf returns a batch of numbered items.
-func batchOf(secret string, number int) call {
+func batchOf(secret string, number int) lab.Call {
 	items := make([]map[string]string, batchSize)
 	for i := range items {
 		n := number*batchSize + i
@@ -26,22 +28,22 @@ func batchOf(secret string, number int) call {
 			"start_date": "2026-01-01", "end_date": "2028-01-01", "brand": "Bosch", "category": "Kitchen",
 		}
 	}
-	return call{method: "POST", path: "/api/v1/warranties/batch", secret: secret, body: items}
+	return lab.Call{Method: "POST", Path: "/api/v1/warranties/batch", Secret: secret, Body: items}
 }
 
 // sendBatch sends a batch and returns how many of its items were created.
-func (p *process) sendBatch(secret string, number int) (created int, err error) {
-	a, err := p.try(batchOf(secret, number))
+func sendBatch(p *lab.Process, secret string, number int) (created int, err error) {
+	a, err := p.Try(batchOf(secret, number))
 	if err != nil {
 		return 0, err
 	}
-	if a.status != http.StatusOK {
-		return 0, fmt.Errorf("batch %d: %d %s", number, a.status, a.body)
+	if a.Status != http.StatusOK {
+		return 0, fmt.Errorf("batch %d: %d %s", number, a.Status, a.Body)
 	}
 	var out struct {
 		Data struct{ Results []struct{ Status string } }
 	}
-	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
+	if err := json.Unmarshal([]byte(a.Body), &out); err != nil {
 		return 0, err
 	}
 	for _, r := range out.Data.Results {
@@ -66,12 +68,12 @@ func TestKilledBatches(t *testing.T) {
 	}
 	eachDatabase(t, func(t *testing.T, database string) {
 		batches := rows / batchSize
-		args := append(slices.Clone(unthrottled), database)
-		p := start(t, args...)
-		secret, _ := p.token(t, p.register(t, "olga"), "ERP", 1_000_000)
+		args := append(slices.Clone(lab.Unthrottled), database)
+		p := lab.Start(t, args...)
+		secret, _ := p.Token(t, p.Register(t, "olga"), "ERP", 1_000_000)
 		began := time.Now()
 		for n := range batches {
-			if _, err := p.sendBatch(secret, n); err != nil {
+			if _, err := sendBatch(p, secret, n); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -84,25 +86,25 @@ func TestKilledBatches(t *testing.T) {
 			for client := range 4 {
 				senders.Go(func() {
 					for n := batches + client; n < 2*batches; n += 4 {
-						if _, err := p.sendBatch(secret, n); err != nil {
+						if _, err := sendBatch(p, secret, n); err != nil {
 							return // killed
 						}
 					}
 				})
 			}
 			time.Sleep(time.Duration(rand.Int64N(int64(took)*2 + 1)))
-			p.kill()
+			p.Kill()
 			senders.Wait()
-			p = start(t, args...)
+			p = lab.Start(t, args...)
 		}
 		for range 2 {
 			for n := range 2 * batches {
-				if _, err := p.sendBatch(secret, n); err != nil {
+				if _, err := sendBatch(p, secret, n); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		names := p.products(t, secret)
+		names := p.Products(t, secret)
 		for name, times := range names {
 			if times != 1 {
 				t.Errorf("%s is there %d times", name, times)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -22,11 +23,11 @@ import (
 // TestConnectionsAreBounded in internal/server checks the timeout.
 func TestSlowClientsAreSentAway(t *testing.T) {
 	t.Parallel()
-	p := start(t, "--connections-per-address=0")
+	p := lab.Start(t, "--connections-per-address=0")
 	const clients = 200
 	closed := make(chan error, clients)
 	for range clients {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestSlowClientsAreSentAway(t *testing.T) {
 			closed <- err
 		}()
 	}
-	p.want(t, 200, call{method: "GET", path: "/healthz"})
+	p.Want(t, 200, lab.Call{Method: "GET", Path: "/healthz"})
 	for range clients {
 		testenv.Receive(t, "a connection with half a header is closed", closed)
 	}
@@ -47,20 +48,20 @@ func TestSlowClientsAreSentAway(t *testing.T) {
 // header that exceed their limits.
 func TestLargeRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	session := p.register(t, "olga")
+	p := lab.Start(t)
+	session := p.Register(t, "olga")
 	large := strings.Repeat(" ", 2<<20)
-	c := call{method: "POST", path: "/api/v1/warranties", secret: session, body: large}
-	if code := p.want(t, 413, c).must(t, "code"); code != "body_too_large" {
+	c := lab.Call{Method: "POST", Path: "/api/v1/warranties", Secret: session, Body: large}
+	if code := p.Want(t, 413, c).Must(t, "code"); code != "body_too_large" {
 		t.Errorf("refused with %s", code)
 	}
-	req, err := http.NewRequest("POST", p.url+c.path, struct{ io.Reader }{strings.NewReader(large)}) // chunked
+	req, err := http.NewRequest("POST", p.URL+c.Path, struct{ io.Reader }{strings.NewReader(large)}) // chunked
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+session)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := p.client.Do(req)
+	resp, err := p.Client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,30 +70,30 @@ func TestLargeRequestsAreRefused(t *testing.T) {
 		t.Errorf("chunked: got %d, want 413", resp.StatusCode)
 	}
 	// The connection is reset after the response is written, so only the status counts.
-	a, err := p.try(call{method: "GET", path: "/healthz", header: map[string]string{"X-Large": strings.Repeat("x", 100<<10)}})
-	if a.status != 431 {
-		t.Errorf("header: got %d, want 431: %v", a.status, err)
+	a, err := p.Try(lab.Call{Method: "GET", Path: "/healthz", Header: map[string]string{"X-Large": strings.Repeat("x", 100<<10)}})
+	if a.Status != 431 {
+		t.Errorf("header: got %d, want 431: %v", a.Status, err)
 	}
-	p.want(t, 201, create(session, strings.Repeat("x", 200), ""))
+	p.Want(t, 201, lab.Create(session, strings.Repeat("x", 200), ""))
 }
 
 // TestInsidesAreShownOnTheAdminPortAlone checks that metrics and profiles are on the admin port only.
 func TestInsidesAreShownOnTheAdminPortAlone(t *testing.T) {
 	t.Parallel()
-	admin := freeAddress(t)
-	p := start(t, "--admin-listen="+admin)
-	p.want(t, 404, call{method: "GET", path: "/nowhere"})
+	admin := lab.FreeAddress(t)
+	p := lab.Start(t, "--admin-listen="+admin)
+	p.Want(t, 404, lab.Call{Method: "GET", Path: "/nowhere"})
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap", "/debug/pprof/symbol"} {
-		p.want(t, 404, call{method: "GET", path: path})
+		p.Want(t, 404, lab.Call{Method: "GET", Path: path})
 		if answering(path, admin) == "" {
 			t.Errorf("the admin port does not serve %s", path)
 		}
 	}
-	p.want(t, 404, call{method: "GET", path: "/debug/vars"})
+	p.Want(t, 404, lab.Call{Method: "GET", Path: "/debug/vars"})
 	if answering("/api/v1/warranties", admin)+answering("/healthz", admin) != "" {
 		t.Error("the admin port serves a public route")
 	}
-	inside := (&process{url: "http://" + admin, client: p.client}).want(t, 200, call{method: "GET", path: "/metrics"}).body
+	inside := (&lab.Process{URL: "http://" + admin, Client: p.Client}).Want(t, 200, lab.Call{Method: "GET", Path: "/metrics"}).Body
 	if !strings.Contains(inside, `svc_http_request_duration_seconds_count{method="GET",route="-",status="404"}`) || !strings.Contains(inside, "go_goroutines") {
 		t.Errorf("the metrics lack the requests or the runtime:\n%.2000s", inside)
 	}
@@ -102,13 +103,13 @@ func TestInsidesAreShownOnTheAdminPortAlone(t *testing.T) {
 // and that the document lists.
 func TestMetricsOfDashboardAndAlertsExist(t *testing.T) {
 	t.Parallel()
-	admin := freeAddress(t)
+	admin := lab.FreeAddress(t)
 	key, certs := certificates(t, 1)
-	p := start(t, "--admin-listen="+admin, "--redis=redis://127.0.0.1:1", "--tls-cert="+certs[0], "--tls-key="+key)
-	p.want(t, 404, call{method: "BREW", path: "/nowhere"})
+	p := lab.Start(t, "--admin-listen="+admin, "--redis=redis://127.0.0.1:1", "--tls-cert="+certs[0], "--tls-key="+key)
+	p.Want(t, 404, lab.Call{Method: "BREW", Path: "/nowhere"})
 	var metrics string
 	testenv.Wait(t, "the request in the metrics", func() bool {
-		metrics = (&process{url: "http://" + admin, client: http.DefaultClient}).want(t, 200, call{method: "GET", path: "/metrics"}).body
+		metrics = (&lab.Process{URL: "http://" + admin, Client: http.DefaultClient}).Want(t, 200, lab.Call{Method: "GET", Path: "/metrics"}).Body
 		return strings.Contains(metrics, `{method="other",route="-",status="404"}`)
 	})
 	if strings.Contains(metrics, "BREW") {
@@ -156,10 +157,10 @@ func TestMetricsOfDashboardAndAlertsExist(t *testing.T) {
 // TestRequestUnderWayIsAnswered stops the server during a request whose body is incomplete.
 func TestRequestUnderWayIsAnswered(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	session := p.register(t, "olga")
+	p := lab.Start(t)
+	session := p.Register(t, "olga")
 	reader, writer := io.Pipe()
-	req, err := http.NewRequest("POST", p.url+"/api/v1/warranties", reader)
+	req, err := http.NewRequest("POST", p.URL+"/api/v1/warranties", reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestRequestUnderWayIsAnswered(t *testing.T) {
 	var wg sync.WaitGroup
 	status := 0
 	wg.Go(func() {
-		resp, err := p.client.Do(req)
+		resp, err := p.Client.Do(req)
 		if err != nil {
 			t.Error(err)
 			return
@@ -182,9 +183,9 @@ func TestRequestUnderWayIsAnswered(t *testing.T) {
 	io.WriteString(writer, `{"product_name": "Kettle", "start_date": "2020-01-01", `)
 	testenv.Receive(t, "the server asks for the body", asked)
 	var stopped error
-	wg.Go(func() { stopped = p.stop() })
+	wg.Go(func() { stopped = p.Stop() })
 	testenv.Wait(t, "the server refuses new connections", func() bool {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err == nil {
 			conn.Close()
 		}

@@ -5,25 +5,27 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // TestDemoIsInUse checks the tokens of the demo: they were used over the last 30 days,
 // through every door, and some of their requests were refused.
 func TestDemoIsInUse(t *testing.T) {
 	t.Parallel()
-	p := start(t, "--demo")
+	p := lab.Start(t, "--demo")
 	doors, refused := map[string]bool{}, map[string]bool{}
-	for _, m := range regexp.MustCompile(`(\S+@demo\.example) +password (\S+)`).FindAllStringSubmatch(p.output(), -1) {
-		session := p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": m[1], "password": m[2]}}).must(t, "data.access_token")
+	for _, m := range regexp.MustCompile(`(\S+@demo\.example) +password (\S+)`).FindAllStringSubmatch(p.Output(), -1) {
+		session := p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/auth/sessions", Body: map[string]string{"email": m[1], "password": m[2]}}).Must(t, "data.access_token")
 		var organizations struct{ Data []struct{ ID string } }
-		p.mustRead(t, "/api/organizations", session, &organizations)
+		mustRead(t, p, "/api/organizations", session, &organizations)
 		accounts := []map[string]string{nil}
 		for _, o := range organizations.Data {
 			accounts = append(accounts, map[string]string{"X-Account": o.ID})
 		}
 		busiest := 0
 		for _, account := range accounts {
-			busiest = max(busiest, p.readUsage(t, session, account, doors, refused))
+			busiest = max(busiest, readUsage(t, p, session, account, doors, refused))
 		}
 		if busiest < 20 {
 			t.Errorf("%s: no token was used on more than %d days", m[1], busiest)
@@ -36,7 +38,7 @@ func TestDemoIsInUse(t *testing.T) {
 
 // readUsage reads the tokens of an account and their requests, and returns on how many days the busiest was
 // used.
-func (p *process) readUsage(t testing.TB, session string, account map[string]string, doors, refused map[string]bool) int {
+func readUsage(t testing.TB, p *lab.Process, session string, account map[string]string, doors, refused map[string]bool) int {
 	t.Helper()
 	var tokens struct {
 		Data []struct {
@@ -44,7 +46,7 @@ func (p *process) readUsage(t testing.TB, session string, account map[string]str
 			Usage    []struct{ Requests int }
 		}
 	}
-	p.mustReadFor(t, account, "/api/integration-tokens", session, &tokens)
+	mustReadFor(t, p, account, "/api/integration-tokens", session, &tokens)
 	busiest := 0
 	for _, token := range tokens.Data {
 		var requests struct {
@@ -54,7 +56,7 @@ func (p *process) readUsage(t testing.TB, session string, account map[string]str
 			}
 			Pagination struct{ Total int }
 		}
-		p.mustReadFor(t, account, "/api/integration-tokens/"+token.ID+"/requests?limit=100", session, &requests)
+		mustReadFor(t, p, account, "/api/integration-tokens/"+token.ID+"/requests?limit=100", session, &requests)
 		uses := 0
 		for _, day := range token.Usage {
 			uses += day.Requests
@@ -74,16 +76,16 @@ func (p *process) readUsage(t testing.TB, session string, account map[string]str
 }
 
 // mustRead gets a path and decodes the response.
-func (p *process) mustRead(t testing.TB, path, secret string, into any) {
+func mustRead(t testing.TB, p *lab.Process, path, secret string, into any) {
 	t.Helper()
-	p.mustReadFor(t, nil, path, secret, into)
+	mustReadFor(t, p, nil, path, secret, into)
 }
 
 // mustReadFor is mustRead with headers.
-func (p *process) mustReadFor(t testing.TB, header map[string]string, path, secret string, into any) {
+func mustReadFor(t testing.TB, p *lab.Process, header map[string]string, path, secret string, into any) {
 	t.Helper()
-	a := p.want(t, 200, call{method: "GET", path: path, secret: secret, header: header})
-	if err := json.Unmarshal([]byte(a.body), into); err != nil {
+	a := p.Want(t, 200, lab.Call{Method: "GET", Path: path, Secret: secret, Header: header})
+	if err := json.Unmarshal([]byte(a.Body), into); err != nil {
 		t.Fatal(err)
 	}
 }

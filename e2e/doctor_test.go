@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/testenv"
 )
@@ -25,11 +26,11 @@ import (
 func newInstallation(t *testing.T, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	p, err := launch(dir, nil, append([]string{svcd(), "--drain=0s", "--listen=" + freeAddress(t)}, args...)...)
+	p, err := lab.Launch(dir, nil, append([]string{lab.Svcd(), "--drain=0s", "--listen=" + lab.FreeAddress(t)}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.mustStop(t)
+	p.MustStop(t)
 	return dir
 }
 
@@ -119,7 +120,7 @@ func TestDoctorGivesAdviceForADamagedDatabase(t *testing.T) {
 			if name == "emptied" {
 				return
 			}
-			if out, code := runSvcd(t, dir, "--listen="+freeAddress(t)); code == 0 || !strings.Contains(out, "svcd restore") {
+			if out, code := runSvcd(t, dir, "--listen="+lab.FreeAddress(t)); code == 0 || !strings.Contains(out, "svcd restore") {
 				t.Errorf("a start: exit %d: %s", code, out)
 			}
 		})
@@ -181,7 +182,7 @@ func pgBouncer(t *testing.T, database, mode string) string {
 	}
 	dir := t.TempDir()
 	reachable(t, dir)
-	_, port, _ := net.SplitHostPort(freeAddress(t))
+	_, port, _ := net.SplitHostPort(lab.FreeAddress(t))
 	config := filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(config, fmt.Appendf(nil, `[databases]
 * = host=%s port=%s user=%s
@@ -240,14 +241,14 @@ func TestDoctorFindsAPoolerWithoutItsSetting(t *testing.T) {
 func TestDoctorSaysThatPeopleUseAnotherAddress(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, err := launch(dir, nil, svcd(), "--drain=0s", "--listen="+freeAddress(t), "--public-url=http://right.example")
+	p, err := lab.Launch(dir, nil, lab.Svcd(), "--drain=0s", "--listen="+lab.FreeAddress(t), "--public-url=http://right.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.kill()
-	session := p.register(t, "olga")
+	defer p.Kill()
+	session := p.Register(t, "olga")
 	for range 5 {
-		req, err := http.NewRequest(http.MethodGet, p.url+"/settings", nil)
+		req, err := http.NewRequest(http.MethodGet, p.URL+"/settings", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +267,7 @@ func TestDoctorSaysThatPeopleUseAnotherAddress(t *testing.T) {
 	})
 	wantDoctor(t, dir, "address", []string{"--public-url is http://right.example, but people use other.example:8443"},
 		"--public-url=http://right.example")
-	if n := strings.Count(p.log(), "people use another address"); n != 1 {
+	if n := strings.Count(p.Log(), "people use another address"); n != 1 {
 		t.Errorf("%d log lines", n)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -24,21 +25,21 @@ import (
 // requests, /readyz returns 503, and a second signal ends the process (C1).
 func TestDrainingServes(t *testing.T) {
 	t.Parallel()
-	p := start(t, "--drain=10m")
-	session := p.register(t, "olga") // leaves a connection open
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	p := lab.Start(t, "--drain=10m")
+	session := p.Register(t, "olga") // leaves a connection open
+	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Wait(t, "draining", func() bool { return strings.Contains(p.log(), "draining") })
-	if a := p.want(t, 503, call{method: "GET", path: "/readyz"}); a.must(t, "code") != "unavailable" || a.header.Get("Retry-After") == "" {
-		t.Errorf("/readyz: %v %s", a.header, a.body)
+	testenv.Wait(t, "draining", func() bool { return strings.Contains(p.Log(), "draining") })
+	if a := p.Want(t, 503, lab.Call{Method: "GET", Path: "/readyz"}); a.Must(t, "code") != "unavailable" || a.Header.Get("Retry-After") == "" {
+		t.Errorf("/readyz: %v %s", a.Header, a.Body)
 	}
-	if strings.Contains(p.log(), `"level":"ERROR"`) {
-		t.Errorf("it is logged as an error:\n%s", p.log())
+	if strings.Contains(p.Log(), `"level":"ERROR"`) {
+		t.Errorf("it is logged as an error:\n%s", p.Log())
 	}
-	p.want(t, 200, call{method: "GET", path: "/healthz"})
-	p.want(t, 201, create(session, "Kettle", "")) // on a new connection: the last response closed the open one
-	resp, err := http.Get(p.url + "/healthz")
+	p.Want(t, 200, lab.Call{Method: "GET", Path: "/healthz"})
+	p.Want(t, 201, lab.Create(session, "Kettle", "")) // on a new connection: the last response closed the open one
+	resp, err := http.Get(p.URL + "/healthz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,16 +47,16 @@ func TestDrainingServes(t *testing.T) {
 	if !resp.Close {
 		t.Error("a response while draining keeps its connection open")
 	}
-	if len(p.logged("stopping")) > 0 {
+	if len(p.Logged("stopping")) > 0 {
 		t.Error("the server is already stopping")
 	}
 	// The handler of the first signal may not have restored the default for the second yet.
 	testenv.Wait(t, "the end by a second signal", func() bool {
 		select {
-		case <-p.exited:
+		case <-p.Exited:
 			return true
 		default:
-			_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+			_ = p.Cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 			return false
 		}
 	})
@@ -76,7 +77,7 @@ func balance(t *testing.T, addresses []string) *balancer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, public := t.TempDir(), freeAddress(t)
+	dir, public := t.TempDir(), lab.FreeAddress(t)
 	b := &balancer{url: "http://" + public, socket: filepath.Join(dir, "admin")}
 	replaced := []string{"127.0.0.1:8000", public, "global\n", "global\n    stats socket " + b.socket + "\n", "inter 1s", "inter 100ms",
 		"retries 3", "retries 0", "option redispatch 1", "no option redispatch"}
@@ -142,20 +143,20 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 		restarts = 3
 	}
 	const clients, between = 8, 100 // minimum number of requests between two restarts
-	args := append(slices.Clone(unthrottled), "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t), "--data="+t.TempDir(),
+	args := append(slices.Clone(lab.Unthrottled), "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t), "--data="+t.TempDir(),
 		"--trusted-proxies=127.0.0.1", "--drain=5s")
 	testenv.HAProxy(t) // skip before starting anything
-	var replicas [3]*process
+	var replicas [3]*lab.Process
 	addresses := make([]string, len(replicas))
 	for i := range replicas {
-		addresses[i] = freeAddress(t)
-		replicas[i] = start(t, append(slices.Clone(args), "--listen="+addresses[i])...)
+		addresses[i] = lab.FreeAddress(t)
+		replicas[i] = lab.Start(t, append(slices.Clone(args), "--listen="+addresses[i])...)
 	}
-	secret, _ := replicas[0].token(t, replicas[0].register(t, "olga"), "load", 1_000_000)
+	secret, _ := replicas[0].Token(t, replicas[0].Register(t, "olga"), "load", 1_000_000)
 	b := balance(t, addresses)
 	testenv.Wait(t, "HAProxy uses all replicas", func() bool { return b.up() == len(replicas) })
 
-	front := &process{url: b.url, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	front := &lab.Process{URL: b.url, Client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	l, stop := newLoad(), make(chan struct{})
 	var readers readLoad
 	var wg sync.WaitGroup
@@ -169,8 +170,8 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 		before := l.progress() + readers.progress()
 		testenv.Wait(t, "load", func() bool { return l.progress()+readers.progress() >= before+between })
 		at := i % len(replicas)
-		replicas[at].mustStop(t)
-		replicas[at] = start(t, append(slices.Clone(args), "--listen="+addresses[at])...)
+		replicas[at].MustStop(t)
+		replicas[at] = lab.Start(t, append(slices.Clone(args), "--listen="+addresses[at])...)
 		testenv.Wait(t, "HAProxy uses the new process", func() bool { return b.up() == len(replicas) })
 	}
 	close(stop)
@@ -183,7 +184,7 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 	for _, failure := range readers.failures {
 		t.Errorf("read: %s", failure)
 	}
-	have := front.products(t, secret)
+	have := front.Products(t, secret)
 	if len(have) != l.progress() {
 		t.Errorf("%d records were acknowledged, %d exist", l.progress(), len(have))
 	}
@@ -193,7 +194,7 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 const pause = 2 * time.Millisecond
 
 // writes creates warranties until stop is closed.
-func writes(l *load, p *process, secret string, client int, stop <-chan struct{}) {
+func writes(l *load, p *lab.Process, secret string, client int, stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
 		case <-stop:
@@ -211,17 +212,17 @@ type readLoad struct {
 	failures []string
 }
 
-func (l *readLoad) run(p *process, secret string, stop <-chan struct{}) {
+func (l *readLoad) run(p *lab.Process, secret string, stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
 			return
 		case <-time.After(pause):
 		}
-		a, err := p.try(call{method: "GET", path: "/api/v1/auth/status", secret: secret})
+		a, err := p.Try(lab.Call{Method: "GET", Path: "/api/v1/auth/status", Secret: secret})
 		l.mu.Lock()
-		if err != nil || a.status != 200 {
-			l.failures = append(l.failures, fmt.Sprintf("%v %d %.200s", err, a.status, a.body))
+		if err != nil || a.Status != 200 {
+			l.failures = append(l.failures, fmt.Sprintf("%v %d %.200s", err, a.Status, a.Body))
 		} else {
 			l.read++
 		}
@@ -243,8 +244,8 @@ func TestManySockets(t *testing.T) {
 	if err != nil {
 		t.Skip("SVC_TEST_SOCKETS is not set; TestOneAddressCannotHoldEveryConnection is the small version")
 	}
-	p := start(t)
-	address := strings.TrimPrefix(p.url, "http://")
+	p := lab.Start(t)
+	address := strings.TrimPrefix(p.URL, "http://")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -268,7 +269,7 @@ func TestManySockets(t *testing.T) {
 		default:
 		}
 		asked := time.Now()
-		resp, err := elsewhere.Get(p.url + "/healthz")
+		resp, err := elsewhere.Get(p.URL + "/healthz")
 		if err != nil {
 			t.Fatal(err)
 		}

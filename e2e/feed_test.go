@@ -14,13 +14,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
 // feedRace is writers and a reader of one account, on three servers.
 type feedRace struct {
 	t        *testing.T
-	servers  []*process
+	servers  []*lab.Process
 	database string
 	secret   string
 	changes  int64        // to make
@@ -46,11 +47,11 @@ func TestFeedOfThreeServers(t *testing.T) {
 		changes = 400
 	}
 	r := &feedRace{t: t, database: testenv.Postgres(t), changes: changes}
-	args := append(slices.Clone(unthrottled), "--database="+r.database)
+	args := append(slices.Clone(lab.Unthrottled), "--database="+r.database)
 	for range 3 {
-		r.servers = append(r.servers, start(t, args...))
+		r.servers = append(r.servers, lab.Start(t, args...))
 	}
-	r.secret, _ = r.servers[0].token(t, r.servers[0].register(t, "olga"), "ERP", 1_000_000)
+	r.secret, _ = r.servers[0].Token(t, r.servers[0].Register(t, "olga"), "ERP", 1_000_000)
 	r.run()
 }
 
@@ -95,25 +96,25 @@ func (r *feedRace) write(client int) {
 	var mine []string
 	for i := 0; r.made.Load() < r.changes; i++ {
 		p := r.servers[(client+i)%len(r.servers)]
-		c := create(r.secret, fmt.Sprintf("%d-%d", client, i), "")
+		c := lab.Create(r.secret, fmt.Sprintf("%d-%d", client, i), "")
 		status, last := 201, len(mine)-1
 		switch {
 		case last < 0:
 		case i%5 == 3:
-			c = call{method: "PUT", path: "/api/v1/warranties/" + mine[last/2], secret: r.secret, body: c.body}
-			c.body = map[string]string{"product_name": fmt.Sprintf("%d-%d", client, i)}
+			c = lab.Call{Method: "PUT", Path: "/api/v1/warranties/" + mine[last/2], Secret: r.secret, Body: c.Body}
+			c.Body = map[string]string{"product_name": fmt.Sprintf("%d-%d", client, i)}
 			status = 200
 		case i%10 == 9:
-			c, status = call{method: "DELETE", path: "/api/v1/warranties/" + mine[last], secret: r.secret}, 204
+			c, status = lab.Call{Method: "DELETE", Path: "/api/v1/warranties/" + mine[last], Secret: r.secret}, 204
 			mine = mine[:last]
 		}
-		a, err := p.try(c)
-		if err != nil || a.status != status {
-			r.t.Errorf("%s %s: %d %s %v", c.method, c.path, a.status, a.body, err)
+		a, err := p.Try(c)
+		if err != nil || a.Status != status {
+			r.t.Errorf("%s %s: %d %s %v", c.Method, c.Path, a.Status, a.Body, err)
 			return
 		}
 		if status == 201 {
-			id, err := a.at("data.id")
+			id, err := a.At("data.id")
 			if err != nil {
 				r.t.Error(err)
 				return
@@ -135,12 +136,12 @@ func (r *feedRace) hold(stop <-chan struct{}) {
 	}
 	defer db.Close(ctx)
 	for n := 0; !closed(stop); n++ {
-		a, err := r.servers[n%len(r.servers)].try(create(r.secret, "held", ""))
+		a, err := r.servers[n%len(r.servers)].Try(lab.Create(r.secret, "held", ""))
 		if err != nil {
 			r.t.Error(err)
 			return
 		}
-		id, err := a.at("data.id")
+		id, err := a.At("data.id")
 		if err != nil {
 			r.t.Error(err)
 			return
@@ -204,12 +205,12 @@ func (r *feedRace) walk(path, name, since string, each func(id, product string))
 	after := ""
 	for page := 0; ; page++ {
 		p := r.servers[(int(r.polls.Load())+page)%len(r.servers)]
-		a, err := p.try(call{method: "GET", path: path + after, secret: r.secret})
-		if err != nil || a.status != 200 {
-			return "", fmt.Errorf("%s: %d %s %w", path, a.status, a.body, err)
+		a, err := p.Try(lab.Call{Method: "GET", Path: path + after, Secret: r.secret})
+		if err != nil || a.Status != 200 {
+			return "", fmt.Errorf("%s: %d %s %w", path, a.Status, a.Body, err)
 		}
 		var list feedList
-		if err := json.Unmarshal([]byte(a.body), &list); err != nil {
+		if err := json.Unmarshal([]byte(a.Body), &list); err != nil {
 			return "", err
 		}
 		for _, record := range list.Data {
@@ -229,8 +230,8 @@ func (r *feedRace) compare(c *feedCopy) {
 		func(id, name string) { actual[id] = name }); err != nil {
 		r.t.Fatal(err)
 	}
-	total := r.servers[0].want(r.t, 200, call{method: "GET", path: "/api/v1/warranties?limit=1", secret: r.secret}).
-		must(r.t, "pagination.total")
+	total := r.servers[0].Want(r.t, 200, lab.Call{Method: "GET", Path: "/api/v1/warranties?limit=1", Secret: r.secret}).
+		Must(r.t, "pagination.total")
 	missed := 0
 	for id, name := range actual {
 		if c.records[id] != name {

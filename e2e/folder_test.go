@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/testenv"
 )
@@ -20,9 +21,9 @@ import (
 // refusedStart runs svcd, which must exit with code 2 and one line of output, and returns the line.
 func refusedStart(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	p, err := launch(dir, nil, append([]string{svcd(), "--listen=" + freeAddress(t)}, args...)...)
+	p, err := lab.Launch(dir, nil, append([]string{lab.Svcd(), "--listen=" + lab.FreeAddress(t)}, args...)...)
 	if err == nil {
-		p.kill()
+		p.Kill()
 		t.Fatal("svcd started")
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, "server.log"))
@@ -33,14 +34,14 @@ func refusedStart(t *testing.T, dir string, args ...string) string {
 }
 
 // withDocuments starts svcd and uploads files.
-func withDocuments(t *testing.T, dir string, count int, args ...string) (p *process, session string) {
+func withDocuments(t *testing.T, dir string, count int, args ...string) (p *lab.Process, session string) {
 	t.Helper()
-	p = startIn(t, dir, append(slices.Clone(unthrottled), args...)...)
-	session = p.register(t, "olga")
-	record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
+	p = lab.StartIn(t, dir, append(slices.Clone(lab.Unthrottled), args...)...)
+	session = p.Register(t, "olga")
+	record := p.Want(t, 201, lab.Create(session, "Kettle", "")).Must(t, "data.id")
 	for i := range count {
-		if a, err := p.upload(session, record, uint64(i), 1000); err != nil || a.status != 201 {
-			t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+		if a, err := upload(p, session, record, uint64(i), 1000); err != nil || a.Status != 201 {
+			t.Fatalf("upload: %d %s %v", a.Status, a.Body, err)
 		}
 	}
 	return p, session
@@ -53,7 +54,7 @@ func TestFolderOfAnotherDatabaseIsRefused(t *testing.T) {
 	const count = 10
 	dir := t.TempDir()
 	p, session := withDocuments(t, dir, count)
-	p.mustStop(t)
+	p.MustStop(t)
 	other := []string{"--database=" + testenv.Postgres(t), "--data=data"}
 	if line := refusedStart(t, dir, other...); !strings.HasPrefix(line, "svcd: --data: ") || !strings.Contains(line, "belongs to another database") ||
 		!strings.Contains(line, "--adopt-files") {
@@ -67,14 +68,14 @@ func TestFolderOfAnotherDatabaseIsRefused(t *testing.T) {
 	if line := refusedStart(t, dir, other...); !strings.Contains(line, "only 0 of its 10 files are known") {
 		t.Error(line)
 	}
-	startIn(t, dir, append(other, "--adopt-files")...).mustStop(t)
+	lab.StartIn(t, dir, append(other, "--adopt-files")...).MustStop(t)
 	if n := filesIn(t, dir, "complete"); n != count {
 		t.Errorf("%d of %d files are left", n, count)
 	}
 	refusedStart(t, dir) // it now belongs to the other database
-	p = startIn(t, dir, "--adopt-files")
-	for id := range p.documents(t, session) {
-		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+	p = lab.StartIn(t, dir, "--adopt-files")
+	for id := range documents(t, p, session) {
+		p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/documents/" + id + "/file", Secret: session})
 	}
 }
 
@@ -105,37 +106,37 @@ func TestSecondServerOnSQLiteIsRefused(t *testing.T) {
 			t.Errorf("%s: %s", name, line)
 		}
 	}
-	cmd := exec.Command(svcd(), "user", "add", "ada@shop.example", "--name=Ada", data)
-	cmd.Stdin = strings.NewReader(password + "\n")
+	cmd := exec.Command(lab.Svcd(), "user", "add", "ada@shop.example", "--name=Ada", data)
+	cmd.Stdin = strings.NewReader(lab.Password + "\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("a command while the server runs: %v: %s", err, out)
 	}
-	p.want(t, 200, call{method: "GET", path: "/api/v1/documents", secret: session})
-	p.kill()
-	startIn(t, t.TempDir(), data).want(t, 200, call{method: "GET", path: "/api/v1/documents", secret: session})
+	p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/documents", Secret: session})
+	p.Kill()
+	lab.StartIn(t, t.TempDir(), data).Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/documents", Secret: session})
 }
 
 // startWithoutReady starts svcd and waits until it listens, ready or not.
-func startWithoutReady(t *testing.T, dir string, args ...string) *process {
+func startWithoutReady(t *testing.T, dir string, args ...string) *lab.Process {
 	t.Helper()
-	p := &process{dir: dir, exited: make(chan struct{}), client: &http.Client{Timeout: testenv.Patience},
-		cmd: exec.Command(svcd(), append([]string{"--listen=" + freeAddress(t)}, args...)...)}
+	p := &lab.Process{Dir: dir, Exited: make(chan struct{}), Client: &http.Client{Timeout: testenv.Patience},
+		Cmd: exec.Command(lab.Svcd(), append([]string{"--listen=" + lab.FreeAddress(t)}, args...)...)}
 	log, err := os.Create(filepath.Join(dir, "server.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	p.cmd.Dir, p.cmd.Stderr = dir, log
-	if err := p.cmd.Start(); err != nil {
+	p.Cmd.Dir, p.Cmd.Stderr = dir, log
+	if err := p.Cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { p.err = p.cmd.Wait(); close(p.exited) }()
-	t.Cleanup(p.kill)
+	go func() { p.Err = p.Cmd.Wait(); close(p.Exited) }()
+	t.Cleanup(p.Kill)
 	testenv.Wait(t, "the server listens", func() bool {
-		for _, line := range p.logged("listening") {
-			p.url = "http://" + line["address"].(string)
+		for _, line := range p.Logged("listening") {
+			p.URL = "http://" + line["address"].(string)
 		}
-		return p.url != ""
+		return p.URL != ""
 	})
 	return p
 }
@@ -149,28 +150,28 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	key := "--signing-key=" + filepath.Join(t.TempDir(), "key.pem")
 	first, session := withDocuments(t, t.TempDir(), 1, database, "--data=data", key)
 	second := startWithoutReady(t, t.TempDir(), database, "--data=data", key)
-	a := second.want(t, 503, call{method: "GET", path: "/readyz"})
-	if detail := a.must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
+	a := second.Want(t, 503, lab.Call{Method: "GET", Path: "/readyz"})
+	if detail := a.Must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
 	}
-	if lines := second.logged("cannot use the files folder"); len(lines) != 1 {
-		t.Errorf("%d lines in the log: %s", len(lines), second.log())
+	if lines := second.Logged("cannot use the files folder"); len(lines) != 1 {
+		t.Errorf("%d lines in the log: %s", len(lines), second.Log())
 	}
-	for id := range first.documents(t, session) {
-		path := call{method: "GET", path: "/api/documents/" + id + "/file", secret: session}
-		first.want(t, 200, path)
-		second.want(t, 503, path)
+	for id := range documents(t, first, session) {
+		path := lab.Call{Method: "GET", Path: "/api/documents/" + id + "/file", Secret: session}
+		first.Want(t, 200, path)
+		second.Want(t, 503, path)
 	}
-	second.want(t, 200, call{method: "GET", path: "/healthz"})
-	first.want(t, 200, call{method: "GET", path: "/readyz"})
+	second.Want(t, 200, lab.Call{Method: "GET", Path: "/healthz"})
+	first.Want(t, 200, lab.Call{Method: "GET", Path: "/readyz"})
 
 	// Another replica adopts a folder: the first one notices at the next upload.
-	record := first.want(t, 201, create(session, "Lamp", "")).must(t, "data.id")
-	startIn(t, t.TempDir(), database, "--data=data", key, "--adopt-files").mustStop(t)
-	if a, err := first.upload(session, record, 7, 1000); err != nil || a.status != 503 {
-		t.Errorf("an upload into a folder that is no longer in use: %d %s %v", a.status, a.body, err)
+	record := first.Want(t, 201, lab.Create(session, "Lamp", "")).Must(t, "data.id")
+	lab.StartIn(t, t.TempDir(), database, "--data=data", key, "--adopt-files").MustStop(t)
+	if a, err := upload(first, session, record, 7, 1000); err != nil || a.Status != 503 {
+		t.Errorf("an upload into a folder that is no longer in use: %d %s %v", a.Status, a.Body, err)
 	}
-	first.want(t, 503, call{method: "GET", path: "/readyz"})
+	first.Want(t, 503, lab.Call{Method: "GET", Path: "/readyz"})
 }
 
 // TestFolderOfThePastIsNotTakenForTheOneInUse starts with a folder that was in use
@@ -181,20 +182,20 @@ func TestFolderOfThePastIsNotTakenForTheOneInUse(t *testing.T) {
 	database := "--database=" + filepath.Join(dir, "svc.db")
 	key := "--signing-key=" + filepath.Join(dir, "key.pem")
 	p, session := withDocuments(t, dir, 2, database, "--data=first", key)
-	record := p.want(t, 201, create(session, "Lamp", "")).must(t, "data.id")
-	p.mustStop(t)
-	p = startIn(t, dir, database, "--data=second", key, "--adopt-files")
-	if a, err := p.upload(session, record, 9, 1000); err != nil || a.status != 201 {
-		t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+	record := p.Want(t, 201, lab.Create(session, "Lamp", "")).Must(t, "data.id")
+	p.MustStop(t)
+	p = lab.StartIn(t, dir, database, "--data=second", key, "--adopt-files")
+	if a, err := upload(p, session, record, 9, 1000); err != nil || a.Status != 201 {
+		t.Fatalf("upload: %d %s %v", a.Status, a.Body, err)
 	}
-	p.mustStop(t)
+	p.MustStop(t)
 	p = startWithoutReady(t, dir, database, "--data=first", key)
-	a := p.want(t, 503, call{method: "GET", path: "/readyz"})
-	if detail := a.must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
+	a := p.Want(t, 503, lab.Call{Method: "GET", Path: "/readyz"})
+	if detail := a.Must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
 	}
-	p.kill()
-	startIn(t, dir, database, "--data=second", key)
+	p.Kill()
+	lab.StartIn(t, dir, database, "--data=second", key)
 }
 
 // TestPathsThatCannotBeAreRefused starts svcd with paths of the wrong kind: they stay
@@ -283,14 +284,14 @@ func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 	}
 	add := func(email string) {
 		t.Helper()
-		cmd := exec.Command(svcd(), "user", "add", email, "--name=Ada", "--data="+data)
-		cmd.Stdin = strings.NewReader(password + "\n")
+		cmd := exec.Command(lab.Svcd(), "user", "add", email, "--name=Ada", "--data="+data)
+		cmd.Stdin = strings.NewReader(lab.Password + "\n")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	serve := func() (*process, error) {
-		return launch(dir, nil, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", svcd(), "--listen="+freeAddress(t), "--data="+data)
+	serve := func() (*lab.Process, error) {
+		return lab.Launch(dir, nil, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", lab.Svcd(), "--listen="+lab.FreeAddress(t), "--data="+data)
 	}
 	if _, err := exec.LookPath("setpriv"); err != nil {
 		t.Skip("setpriv is not installed")
@@ -300,8 +301,8 @@ func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	add("ben@shop.example") // while the server runs
-	p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": "ben@shop.example", "password": password}})
-	p.mustStop(t)
+	p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/auth/sessions", Body: map[string]string{"email": "ben@shop.example", "password": lab.Password}})
+	p.MustStop(t)
 	entries, err := os.ReadDir(data)
 	if err != nil || len(entries) < 2 {
 		t.Fatalf("%d files, %v", len(entries), err)
@@ -350,7 +351,7 @@ func reachable(t *testing.T, dir string) {
 			}
 		}
 	}
-	if err := os.Chmod(binaries, 0o755); err != nil {
+	if err := os.Chmod(lab.Binaries, 0o755); err != nil {
 		t.Fatal(err)
 	}
 }

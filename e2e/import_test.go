@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 )
@@ -25,7 +26,7 @@ import (
 // visitor is a browser without a screen: it keeps cookies.
 type visitor struct {
 	t      *testing.T
-	p      *process
+	p      *lab.Process
 	client *http.Client
 }
 
@@ -45,7 +46,7 @@ func (v visitor) do(req *http.Request) (int, string, string) {
 
 func (v visitor) get(path string) string {
 	v.t.Helper()
-	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.p.url+path, nil)
+	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.p.URL+path, nil)
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func (v visitor) get(path string) string {
 // post sends a form and returns the address that it leads to.
 func (v visitor) post(path string, values url.Values) string {
 	v.t.Helper()
-	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.p.url+path, strings.NewReader(values.Encode()))
+	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.p.URL+path, strings.NewReader(values.Encode()))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func (v visitor) upload(path string, pairs ...string) (status int, location, bod
 	if err := parts.Close(); err != nil {
 		v.t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.p.url+path, &form)
+	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.p.URL+path, &form)
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -111,20 +112,20 @@ func TestKilledImport(t *testing.T) {
 	}
 	eachDatabase(t, func(t *testing.T, database string) {
 		t.Parallel()
-		args := append(slices.Clone(unthrottled), database)
+		args := append(slices.Clone(lab.Unthrottled), database)
 		dir := t.TempDir()
-		p := startIn(t, dir, args...)
-		session := p.register(t, "olga")
-		shop := p.want(t, 201, call{method: "POST", path: "/api/organizations", secret: session, body: map[string]string{"name": "Halden"}}).must(t, "data.id")
-		token := p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session, header: map[string]string{"X-Account": shop},
-			body: map[string]any{"name": "count", "scopes": []string{"warranties:read", "warranties:write"}, "rate_limit_per_minute": 1_000_000}}).must(t, "data.secret")
+		p := lab.StartIn(t, dir, args...)
+		session := p.Register(t, "olga")
+		shop := p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/organizations", Secret: session, Body: map[string]string{"name": "Halden"}}).Must(t, "data.id")
+		token := p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/integration-tokens", Secret: session, Header: map[string]string{"X-Account": shop},
+			Body: map[string]any{"name": "count", "scopes": []string{"warranties:read", "warranties:write"}, "rate_limit_per_minute": 1_000_000}}).Must(t, "data.secret")
 		jar, err := cookiejar.New(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		v := visitor{t, p, &http.Client{Jar: jar, CheckRedirect: stay, Timeout: testenv.Patience}}
-		v.post("/sign-in", url.Values{"email": {"olga@people.example"}, "password": {password}})
+		v.post("/sign-in", url.Values{"email": {"olga@people.example"}, "password": {lab.Password}})
 		v.post("/switch", url.Values{"account": {shop}, "next": {"/"}})
 
 		var sheet strings.Builder
@@ -151,11 +152,11 @@ func TestKilledImport(t *testing.T) {
 			from := v.progress(job)
 			until(func() bool { n := v.progress(job); return n != from || n == "" })
 			time.Sleep(time.Duration(rand.Int64N(int64(20 * time.Millisecond)))) // kill at any moment
-			p.kill()
+			p.Kill()
 			if !long {
 				endLeases(t, database)
 			}
-			p = startIn(t, dir, args...)
+			p = lab.StartIn(t, dir, args...)
 			v.p = p
 		}
 		for range kills {
@@ -163,7 +164,7 @@ func TestKilledImport(t *testing.T) {
 		}
 		until(func() bool { return v.progress(job) == "" })
 		t.Logf("%d rows with %d kills: %v", rows, kills, time.Since(began))
-		names := p.products(t, token)
+		names := p.Products(t, token)
 		for name, times := range names {
 			if times != 1 {
 				t.Errorf("%s is there %d times", name, times)
@@ -186,7 +187,7 @@ func TestKilledImport(t *testing.T) {
 		if page := v.get(job); !strings.Contains(page, "Import undone") {
 			t.Errorf("the page of the job: %s", page)
 		}
-		if left := p.products(t, token); len(left) != 0 {
+		if left := p.Products(t, token); len(left) != 0 {
 			t.Errorf("%d records are left", len(left))
 		}
 
@@ -197,12 +198,12 @@ func TestKilledImport(t *testing.T) {
 			for i := range items {
 				items[i] = map[string]any{"product_name": fmt.Sprintf("Pot %d", n+i), "start_date": "2026-01-01", "end_date": "2028-01-01"}
 			}
-			p.want(t, 200, call{method: "POST", path: "/api/v1/warranties/batch", secret: token, body: map[string]any{"items": items}})
+			p.Want(t, 200, lab.Call{Method: "POST", Path: "/api/v1/warranties/batch", Secret: token, Body: map[string]any{"items": items}})
 		}
 		deletion := v.post("/warranties/bulk", url.Values{"account": {shop}, "action": {"delete"}, "all": {"1"}, "value": {""}})
 		again(deletion)
 		until(func() bool { return v.progress(deletion) == "" })
-		if left := p.products(t, token); len(left) != 0 {
+		if left := p.Products(t, token); len(left) != 0 {
 			t.Errorf("%d records are not deleted: %s", len(left), v.get(deletion))
 		}
 		restoration := v.post(deletion+"/restore", url.Values{"account": {shop}})
@@ -210,7 +211,7 @@ func TestKilledImport(t *testing.T) {
 			again(restoration)
 		}
 		until(func() bool { return v.progress(restoration) == "" })
-		if back := p.products(t, token); len(back) != many {
+		if back := p.Products(t, token); len(back) != many {
 			t.Errorf("%d records are back, want %d: %s", len(back), many, v.get(restoration))
 		}
 	})

@@ -3,47 +3,15 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
-	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/e2e/lab"
 )
-
-// binaries is the folder of the programs under test.
-var binaries string
-
-// atExit stops processes that several tests share.
-var atExit []func()
 
 func TestMain(m *testing.M) {
 	if os.Getenv(actAsBrowser) != "" {
 		os.Exit(openInBrowser())
 	}
-	os.Exit(run(m))
+	os.Exit(lab.Run(m))
 }
-
-// run builds the programs and runs the tests.
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "svc-e2e")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binaries = dir
-	defer func() {
-		for _, end := range atExit {
-			end()
-		}
-	}()
-	if err := testenv.Programs(dir, "svcd", "svc", "svc-mcp"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
-
-// svcd is the path of the server.
-func svcd() string { return filepath.Join(binaries, "svcd") }

@@ -11,20 +11,21 @@ import (
 	"strings"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
 // mcpCommand returns svc-mcp with exactly this environment.
 func mcpCommand(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(binaries, "svc-mcp"), args...)
+	cmd := exec.Command(filepath.Join(lab.Binaries, "svc-mcp"), args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	return cmd
 }
 
 // mcpEnv returns the environment for a service and a token.
-func mcpEnv(p *process, secret string) []string {
-	return []string{"SVC_API_KEY=" + secret, "SVC_BASE_URL=" + p.url + "/api/v1"}
+func mcpEnv(p *lab.Process, secret string) []string {
+	return []string{"SVC_API_KEY=" + secret, "SVC_BASE_URL=" + p.URL + "/api/v1"}
 }
 
 // mcpProcess is a running svc-mcp and its client.
@@ -176,8 +177,8 @@ func (p *mcpProcess) ended(status int) (log string) {
 }
 
 // mcpScoped creates a token with these scopes.
-func mcpScoped(t testing.TB, p *process, session string, scopes ...string) string {
+func mcpScoped(t testing.TB, p *lab.Process, session string, scopes ...string) string {
 	t.Helper()
-	return p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session,
-		body: map[string]any{"name": "for " + strings.Join(scopes, " "), "scopes": scopes, "rate_limit_per_minute": 1000}}).must(t, "data.secret")
+	return p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/integration-tokens", Secret: session,
+		Body: map[string]any{"name": "for " + strings.Join(scopes, " "), "scopes": scopes, "rate_limit_per_minute": 1000}}).Must(t, "data.secret")
 }

@@ -6,22 +6,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // TestMCPStdioFindsTheKeyAsSvcDoes checks that svc-mcp reads the key that "svc auth
 // login" stored, and the file in SVC_API_KEY_FILE, like svc (C20).
 func TestMCPStdioFindsTheKeyAsSvcDoes(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	p := lab.Start(t)
+	secret, _ := p.Token(t, p.Register(t, "ada"), "agent", 1000)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "key")
 	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	base := "SVC_BASE_URL=" + p.url + "/api/v1"
+	base := "SVC_BASE_URL=" + p.URL + "/api/v1"
 	home := []string{base, "HOME=" + dir, "XDG_CONFIG_HOME=" + dir}
-	login := exec.Command(filepath.Join(binaries, "svc"), "auth", "login")
+	login := exec.Command(filepath.Join(lab.Binaries, "svc"), "auth", "login")
 	login.Env, login.Stdin = home, strings.NewReader(secret+"\n")
 	if out, err := login.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -42,7 +44,7 @@ func TestMCPStdioFindsTheKeyAsSvcDoes(t *testing.T) {
 		env  []string
 		want []string
 	}{
-		"none":            {[]string{base, "HOME=" + t.TempDir()}, []string{"SVC_API_KEY", "svc auth login", p.url}},
+		"none":            {[]string{base, "HOME=" + t.TempDir()}, []string{"SVC_API_KEY", "svc auth login", p.URL}},
 		"another service": {[]string{"SVC_BASE_URL=http://127.0.0.1:1/api/v1", home[1], home[2]}, []string{"SVC_API_KEY", "svc auth login"}},
 		"not a key":       {[]string{base, "SVC_API_KEY=ghp_0123456789"}, []string{"SVC_API_KEY", "not a key"}},
 		"refused":         {[]string{base, "SVC_API_KEY_FILE=" + wrongKey(t, dir)}, []string{"SVC_API_KEY_FILE", "rejected"}},

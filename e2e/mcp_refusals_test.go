@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // mcpMistake is an invalid request, as sent through every door.
@@ -16,7 +18,7 @@ type mcpMistake struct {
 	name        string
 	code, field string // the expected error; field is the first invalid field and its code
 	read        bool   // use a read-only token
-	rest        call
+	rest        lab.Call
 	tool        string
 	arguments   string
 	svc         []string // nil if the command line reports the error differently
@@ -34,12 +36,12 @@ type mcpProblem struct {
 // MCP over stdio and the command line, and expects the same code and message.
 func TestMCPSameRefusalEverywhere(t *testing.T) {
 	t.Parallel()
-	p := start(t, unthrottled...)
-	session := p.register(t, "ada")
-	all, _ := p.token(t, session, "all", 100_000)
+	p := lab.Start(t, lab.Unthrottled...)
+	session := p.Register(t, "ada")
+	all, _ := p.Token(t, session, "all", 100_000)
 	read := mcpScoped(t, p, session, "warranties:read")
-	cancelled := p.want(t, 201, create(all, "Kettle", "used")).must(t, "data.id")
-	p.want(t, 200, call{method: "PUT", path: "/api/v1/warranties/" + cancelled, secret: all, body: `{"status":"cancelled"}`})
+	cancelled := p.Want(t, 201, lab.Create(all, "Kettle", "used")).Must(t, "data.id")
+	p.Want(t, 200, lab.Call{Method: "PUT", Path: "/api/v1/warranties/" + cancelled, Secret: all, Body: `{"status":"cancelled"}`})
 	agents := map[bool]*mcpProcess{false: mcpStart(t, mcpEnv(p, all)), true: mcpStart(t, mcpEnv(p, read))}
 	for _, agent := range agents {
 		agent.begin()
@@ -49,28 +51,28 @@ func TestMCPSameRefusalEverywhere(t *testing.T) {
 		if m.read {
 			secret = read
 		}
-		m.rest.secret = secret
-		rest, err := p.try(m.rest)
+		m.rest.Secret = secret
+		rest, err := p.Try(m.rest)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := mcpSaid(t, m, rest.body)
+		want := mcpSaid(t, m, rest.Body)
 		first := ""
 		if len(want.Errors) > 0 {
 			first = want.Errors[0].Field + " " + want.Errors[0].Code
 		}
-		if want.Code != m.code || want.Status != rest.status || first != m.field {
-			t.Errorf("%s: REST returned %d %s", m.name, rest.status, rest.body)
+		if want.Code != m.code || want.Status != rest.Status || first != m.field {
+			t.Errorf("%s: REST returned %d %s", m.name, rest.Status, rest.Body)
 		}
-		hosted := p.want(t, 200, call{method: "POST", path: "/api/mcp", secret: secret,
-			body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + m.tool + `","arguments":` + m.arguments + `}}`})
+		hosted := p.Want(t, 200, lab.Call{Method: "POST", Path: "/api/mcp", Secret: secret,
+			Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + m.tool + `","arguments":` + m.arguments + `}}`})
 		var answer mcpMessage
-		if err := json.Unmarshal([]byte(hosted.body), &answer); err != nil {
+		if err := json.Unmarshal([]byte(hosted.Body), &answer); err != nil {
 			t.Fatal(err)
 		}
 		text, refused := mcpText(t, answer.Result)
 		mcpSame(t, m.name+", hosted MCP", refused, mcpSaid(t, m, text), want)
-		if !strings.Contains(text, `"request_id":"`+hosted.header.Get("X-Request-Id")+`"`) {
+		if !strings.Contains(text, `"request_id":"`+hosted.Header.Get("X-Request-Id")+`"`) {
 			t.Errorf("%s: hosted MCP returned the id of another request: %s", m.name, text)
 		}
 		text, refused = agents[m.read].tool(m.tool, m.arguments)
@@ -83,18 +85,20 @@ func TestMCPSameRefusalEverywhere(t *testing.T) {
 	for _, agent := range agents {
 		agent.end()
 	}
-	if made := p.products(t, all); len(made) != 1 {
+	if made := p.Products(t, all); len(made) != 1 {
 		t.Errorf("an invalid request created records: %v", made)
 	}
 }
 
 func mcpMistakes(cancelled string) []mcpMistake {
 	const unknown = "01935b2e-7c4a-7def-8123-456789abcdef"
-	post := func(body string, header map[string]string) call {
-		return call{method: "POST", path: "/api/v1/warranties", body: body, header: header}
+	post := func(body string, header map[string]string) lab.Call {
+		return lab.Call{Method: "POST", Path: "/api/v1/warranties", Body: body, Header: header}
 	}
-	get := func(path string) call { return call{method: "GET", path: "/api/v1" + path} }
-	put := func(id, body string) call { return call{method: "PUT", path: "/api/v1/warranties/" + id, body: body} }
+	get := func(path string) lab.Call { return lab.Call{Method: "GET", Path: "/api/v1" + path} }
+	put := func(id, body string) lab.Call {
+		return lab.Call{Method: "PUT", Path: "/api/v1/warranties/" + id, Body: body}
+	}
 	const dates = `"start_date":"2026-01-01","end_date":"2027-01-01"`
 	return []mcpMistake{
 		{name: "unknown field", code: "validation_failed", field: "colour unknown_field", rest: post(`{"product_name":"Lamp",`+dates+`,"colour":"red"}`, nil),
@@ -132,7 +136,7 @@ func mcpMistakes(cancelled string) []mcpMistake {
 		{name: "reused key", code: "idempotency_key_reused", rest: post(`{"product_name":"Lamp",`+dates+`}`, map[string]string{"Idempotency-Key": "used"}),
 			tool: "create_warranty", arguments: `{"product_name":"Lamp",` + dates + `,"idempotency_key":"used"}`,
 			svc: []string{"warranties", "create", "--product-name", "Lamp", "--start-date", "2026-01-01", "--end-date", "2027-01-01", "--idempotency-key", "used"}},
-		{name: "stale ETag", code: "precondition_failed", rest: call{method: "DELETE", path: "/api/v1/warranties/" + cancelled, header: map[string]string{"If-Match": `"1"`}},
+		{name: "stale ETag", code: "precondition_failed", rest: lab.Call{Method: "DELETE", Path: "/api/v1/warranties/" + cancelled, Header: map[string]string{"If-Match": `"1"`}},
 			tool: "delete_warranty", arguments: `{"id":"` + cancelled + `","if_match":"\"1\""}`, svc: []string{"api", "DELETE", "/warranties/" + cancelled, "-H", `If-Match: "1"`}},
 	}
 }
@@ -163,9 +167,9 @@ func mcpSame(t testing.TB, what string, refused bool, got, want mcpProblem) {
 }
 
 // mcpSvc runs svc and returns its stderr.
-func mcpSvc(t testing.TB, p *process, secret string, args []string) string {
+func mcpSvc(t testing.TB, p *lab.Process, secret string, args []string) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(binaries, "svc"), args...)
+	cmd := exec.Command(filepath.Join(lab.Binaries, "svc"), args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, mcpEnv(p, secret)...)
 	var log bytes.Buffer
 	cmd.Stderr = &log

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -23,11 +24,11 @@ import (
 // which MCP clients show the last line, and nothing on stdout.
 func TestMCPStdioSaysWhatItLacks(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	secret, id := p.token(t, p.register(t, "ada"), "agent", 1000)
-	session := p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": "ada@people.example", "password": password}}).must(t, "data.access_token")
-	p.want(t, 204, call{method: "DELETE", path: "/api/integration-tokens/" + id, secret: session})
-	base := "SVC_BASE_URL=" + p.url + "/api/v1"
+	p := lab.Start(t)
+	secret, id := p.Token(t, p.Register(t, "ada"), "agent", 1000)
+	session := p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/auth/sessions", Body: map[string]string{"email": "ada@people.example", "password": lab.Password}}).Must(t, "data.access_token")
+	p.Want(t, 204, lab.Call{Method: "DELETE", Path: "/api/integration-tokens/" + id, Secret: session})
+	base := "SVC_BASE_URL=" + p.URL + "/api/v1"
 	for _, c := range []struct {
 		what string
 		env  []string
@@ -38,7 +39,7 @@ func TestMCPStdioSaysWhatItLacks(t *testing.T) {
 		{"an empty key", []string{base, "SVC_API_KEY= "}, nil, "SVC_API_KEY"},
 		{"nonsense as key", []string{base, "SVC_API_KEY=nonsense"}, nil, "SVC_API_KEY is not a key"},
 		{"a revoked key", []string{base, "SVC_API_KEY=" + secret}, nil, "revoked"},
-		{"another address", []string{"SVC_BASE_URL=" + p.url, "SVC_API_KEY=" + secret}, nil, "/api/v1"},
+		{"another address", []string{"SVC_BASE_URL=" + p.URL, "SVC_API_KEY=" + secret}, nil, "/api/v1"},
 		{"no address", []string{"SVC_BASE_URL=here", "SVC_API_KEY=" + secret}, nil, "SVC_BASE_URL"},
 		{"a key as argument", []string{base}, []string{secret}, "unknown argument"},
 		{"a key as flag", []string{base}, []string{"--key=" + secret}, "unknown argument"},
@@ -68,9 +69,9 @@ func TestMCPStdioSaysWhatItLacks(t *testing.T) {
 // the service may restart between two calls.
 func TestMCPStdioOutlivesTheService(t *testing.T) {
 	t.Parallel()
-	dir, address := t.TempDir(), "--listen="+freeAddress(t)
-	p := startIn(t, dir, address)
-	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	dir, address := t.TempDir(), "--listen="+lab.FreeAddress(t)
+	p := lab.StartIn(t, dir, address)
+	secret, _ := p.Token(t, p.Register(t, "ada"), "agent", 1000)
 	m := mcpStart(t, mcpEnv(p, secret))
 	m.begin()
 	const lamp = `{"product_name":"Lamp","start_date":"2026-01-01","end_date":"2030-01-01","idempotency_key":"lamp"}`
@@ -89,24 +90,24 @@ func TestMCPStdioOutlivesTheService(t *testing.T) {
 		t.Errorf("%s %v", a.Result, a.Error)
 	}
 
-	p.kill()
+	p.Kill()
 	for range 2 {
 		text, refused := m.tool("list_warranties", `{}`)
 		if !refused || !strings.Contains(text, `"code":"unavailable"`) || strings.Contains(text, secret) {
 			t.Errorf("while the service is down: %s", text)
 		}
 	}
-	p = startIn(t, dir, address)
+	p = lab.StartIn(t, dir, address)
 	again, refused := m.tool("create_warranty", lamp)
 	if refused || again != first {
 		t.Errorf("after the restart: %s", again)
 	}
-	p.mustStop(t)
-	p = startIn(t, dir, address)
+	p.MustStop(t)
+	p = lab.StartIn(t, dir, address)
 	if text, refused := m.tool("list_warranties", `{}`); refused || !strings.Contains(text, `"Lamp"`) {
 		t.Errorf("after the second restart: %s", text)
 	}
-	if made := p.products(t, secret)["Lamp"]; made != 1 {
+	if made := p.Products(t, secret)["Lamp"]; made != 1 {
 		t.Errorf("%d lamps", made)
 	}
 	m.end()
@@ -115,17 +116,17 @@ func TestMCPStdioOutlivesTheService(t *testing.T) {
 // TestMCPStdioStartsBeforeTheService starts svc-mcp while the service is down or hangs.
 func TestMCPStdioStartsBeforeTheService(t *testing.T) {
 	t.Parallel()
-	dir, address := t.TempDir(), freeAddress(t)
-	p := startIn(t, dir, "--listen="+address)
-	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
-	p.mustStop(t)
+	dir, address := t.TempDir(), lab.FreeAddress(t)
+	p := lab.StartIn(t, dir, "--listen="+address)
+	secret, _ := p.Token(t, p.Register(t, "ada"), "agent", 1000)
+	p.MustStop(t)
 
 	m := mcpStart(t, mcpEnv(p, secret))
 	m.begin()
 	if a := m.ask("tools/list", `{}`); a.Error == nil || a.Error.Code != 50300 || !strings.Contains(string(a.Error.Data), `"unavailable"`) {
 		t.Errorf("%s %v", a.Result, a.Error)
 	}
-	startIn(t, dir, "--listen="+address)
+	lab.StartIn(t, dir, "--listen="+address)
 	if a := m.ask("tools/list", `{}`); a.Error != nil || strings.Count(string(a.Result), `"inputSchema"`) != mcpTools() {
 		t.Errorf("%s %v", a.Result, a.Error)
 	}
@@ -150,8 +151,8 @@ func TestMCPStdioStartsBeforeTheService(t *testing.T) {
 // TestMCPStdioAnswersBeforeItEnds closes the input right after the last call.
 func TestMCPStdioAnswersBeforeItEnds(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	p := lab.Start(t)
+	secret, _ := p.Token(t, p.Register(t, "ada"), "agent", 1000)
 	cmd := mcpCommand(t, mcpEnv(p, secret))
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -167,8 +168,8 @@ func TestMCPStdioAnswersBeforeItEnds(t *testing.T) {
 // are neither listed nor callable, and that the history records the door.
 func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	session := p.register(t, "ada")
+	p := lab.Start(t)
+	session := p.Register(t, "ada")
 	m := mcpStart(t, mcpEnv(p, mcpScoped(t, p, session, "warranties:read")))
 	m.begin()
 	list := string(m.ask("tools/list", `{}`).Result)
@@ -188,7 +189,7 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 		t.Errorf("resources/read: %s %v", a.Result, a.Error)
 	}
 	m.end()
-	if n := len(p.products(t, session)); n != 0 {
+	if n := len(p.Products(t, session)); n != 0 {
 		t.Errorf("%d records were created", n)
 	}
 
@@ -198,8 +199,8 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 		t.Fatal(text)
 	}
 	m.end()
-	id := p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}).must(t, "data.0.id")
-	if door := p.want(t, 200, call{method: "GET", path: "/api/warranties/" + id + "/history", secret: session}).must(t, "data.0.door"); door != "mcp" {
+	id := p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/warranties", Secret: session}).Must(t, "data.0.id")
+	if door := p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/warranties/" + id + "/history", Secret: session}).Must(t, "data.0.door"); door != "mcp" {
 		t.Errorf("the history has the door %s", door)
 	}
 }
@@ -207,8 +208,8 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 // TestMCPStdioCanBeNarrowed checks the flags and variables that leave out tools.
 func TestMCPStdioCanBeNarrowed(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	p := lab.Start(t)
+	secret, _ := p.Token(t, p.Register(t, "ada"), "agent", 1000)
 	for _, c := range []struct {
 		env, args []string
 		want      int // number of tools
@@ -234,8 +235,8 @@ func TestMCPStdioCanBeNarrowed(t *testing.T) {
 // TestMCPStdioWithTheOfficialClient starts svc-mcp with the client of the official SDK.
 func TestMCPStdioWithTheOfficialClient(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	p := lab.Start(t)
+	secret, _ := p.Token(t, p.Register(t, "ada"), "agent", 1000)
 	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
 		cmd := mcpCommand(t, mcpEnv(p, secret))
 		if err := mcpTour(cmd, version); err != nil {
@@ -290,7 +291,7 @@ func mcpTour(cmd *exec.Cmd, version string) error {
 // TestMCPStdioHoldsNoDatabase checks the modules that svc-mcp is built from.
 func TestMCPStdioHoldsNoDatabase(t *testing.T) {
 	t.Parallel()
-	info, err := buildinfo.ReadFile(filepath.Join(binaries, "svc-mcp"))
+	info, err := buildinfo.ReadFile(filepath.Join(lab.Binaries, "svc-mcp"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +303,7 @@ func TestMCPStdioHoldsNoDatabase(t *testing.T) {
 		}
 	}
 	// The server does contain databases, so the check works.
-	server, err := buildinfo.ReadFile(svcd())
+	server, err := buildinfo.ReadFile(lab.Svcd())
 	if err != nil {
 		t.Fatal(err)
 	}

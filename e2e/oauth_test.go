@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"warranty.example/svc/e2e/approve"
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -30,7 +31,7 @@ func openInBrowser() int {
 	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	act := os.Getenv(actAsBrowser)
-	ada := approve.Person{Email: "ada@people.example", Password: password, Deny: act == "deny", ReadOnly: act == "read"}
+	ada := approve.Person{Email: "ada@people.example", Password: lab.Password, Deny: act == "deny", ReadOnly: act == "read"}
 	if err := ada.Open(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -52,7 +53,7 @@ func (c computer) env(act string) []string {
 // svc runs svc, with a browser that acts as told.
 func (c computer) svc(act string, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
-	cmd := exec.Command(svc(), args...)
+	cmd := exec.Command(lab.Svc(), args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.env(act), &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
@@ -94,8 +95,8 @@ func (c computer) expire(t *testing.T) {
 }
 
 // exchanges counts the requests to the token endpoint.
-func (p *process) exchanges() (n int) {
-	for _, line := range p.logged("request") {
+func exchanges(p *lab.Process) (n int) {
+	for _, line := range p.Logged("request") {
 		if fmt.Sprint(line["route"], line["path"]) != "" && strings.Contains(fmt.Sprint(line["route"], line["path"]), "/oauth/token") {
 			n++
 		}
@@ -107,9 +108,9 @@ func (p *process) exchanges() (n int) {
 // processes at once, and ends it.
 func TestSignInWithTheBrowser(t *testing.T) {
 	t.Parallel()
-	p := start(t, "--rate-limit=100000", "--max-token-rate=100000", "--ip-rate-limit=0")
-	session := p.register(t, "ada")
-	c := computer{t.TempDir(), p.url + "/api/v1"}
+	p := lab.Start(t, "--rate-limit=100000", "--max-token-rate=100000", "--ip-rate-limit=0")
+	session := p.Register(t, "ada")
+	c := computer{t.TempDir(), p.URL + "/api/v1"}
 	must := func(act string, args ...string) (stdout, stderr string) {
 		t.Helper()
 		out, errs, code := c.svc(act, args...)
@@ -128,7 +129,7 @@ func TestSignInWithTheBrowser(t *testing.T) {
 	refuses("deny", 4, "not allowed in the browser", "auth", "login", "--web")
 	out, errs := must("read", "auth", "login", "--web")
 	if !strings.Contains(out, `"name":"svc"`) || strings.Contains(out, "warranties:write") ||
-		!strings.Contains(errs, p.url+"/oauth/authorize?") || strings.Contains(errs, "sva_") ||
+		!strings.Contains(errs, p.URL+"/oauth/authorize?") || strings.Contains(errs, "sva_") ||
 		!strings.Contains(errs, "Account: ada@people.example (personal account). svc may use: warranties:read, claims:read, documents:read.") {
 		t.Errorf("%s\n%s", out, errs)
 	}
@@ -141,11 +142,11 @@ func TestSignInWithTheBrowser(t *testing.T) {
 	}
 	must("", "warranties", "create", "--product-name=Kettle", "--start-date=2026-01-01", "--end-date=2027-01-01")
 	// The first connection was replaced, so it ended.
-	if a := p.want(t, 401, call{method: "GET", path: "/api/v1/auth/status", secret: before.Connections[c.base]["access_token"]}); a.must(t, "code") != "token_revoked" {
-		t.Error(a.body)
+	if a := p.Want(t, 401, lab.Call{Method: "GET", Path: "/api/v1/auth/status", Secret: before.Connections[c.base]["access_token"]}); a.Must(t, "code") != "token_revoked" {
+		t.Error(a.Body)
 	}
 	// An access token of svc is for the API alone.
-	p.want(t, 401, call{method: "POST", path: "/api/mcp", secret: now.Connections[c.base]["access_token"], body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}})
+	p.Want(t, 401, lab.Call{Method: "POST", Path: "/api/mcp", Secret: now.Connections[c.base]["access_token"], Body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}})
 
 	for _, client := range []string{"claude-code", "vscode", "codex"} {
 		if out, errs := must("", "mcp", "config", "--client="+client); strings.Contains(out, "SVC_API_KEY") || strings.Contains(out, "inputs") || !strings.Contains(errs, "needs no key") {
@@ -159,7 +160,7 @@ func TestSignInWithTheBrowser(t *testing.T) {
 	}
 
 	c.expire(t)
-	exchanged := p.exchanges()
+	exchanged := exchanges(p)
 	var wait sync.WaitGroup
 	for range 12 {
 		wait.Go(func() {
@@ -169,7 +170,7 @@ func TestSignInWithTheBrowser(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if n := p.exchanges() - exchanged; n != 1 {
+	if n := exchanges(p) - exchanged; n != 1 {
 		t.Errorf("12 processes refreshed %d times", n)
 	}
 	if _, after := c.stored(t); after.Connections[c.base]["refresh_token"] == now.Connections[c.base]["refresh_token"] {
@@ -196,10 +197,10 @@ func TestSignInWithTheBrowser(t *testing.T) {
 		t.Fatalf("%v %s", err, text)
 	}
 	must("", "auth", "status")
-	p.want(t, 200, call{method: "POST", path: "/api/auth/password", secret: session, body: map[string]any{
-		"current_password": password, "new_password": "another horse battery staple", "revoke_tokens": true}})
+	p.Want(t, 200, lab.Call{Method: "POST", Path: "/api/auth/password", Secret: session, Body: map[string]any{
+		"current_password": lab.Password, "new_password": "another horse battery staple", "revoke_tokens": true}})
 	refuses("", 4, "has ended", "auth", "status")
-	p.mustStop(t)
+	p.MustStop(t)
 	refuses("", 7, "could not end it at the service", "auth", "logout")
 	if _, s := c.stored(t); len(s.Connections) != 0 {
 		t.Errorf("%v", s)
@@ -214,8 +215,8 @@ func TestSignInNeedsTheAddressOfTheService(t *testing.T) {
 		"http://warranty.shop.example":  "does not support signing in with a browser",
 		"https://warranty.shop.example": "has another address: https://warranty.shop.example",
 	} {
-		p := start(t, "--public-url="+publicURL)
-		c := computer{t.TempDir(), p.url + "/api/v1"}
+		p := lab.Start(t, "--public-url="+publicURL)
+		c := computer{t.TempDir(), p.URL + "/api/v1"}
 		if _, errs, code := c.svc("allow", "auth", "login", "--web"); code != 4 || !strings.Contains(errs, want) {
 			t.Errorf("%s: %d %s", publicURL, code, errs)
 		}
@@ -226,11 +227,11 @@ func TestSignInNeedsTheAddressOfTheService(t *testing.T) {
 // without a scope that it needs, it asks for more.
 func TestGoClientConnectsByAddressAlone(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	p.register(t, "ada")
+	p := lab.Start(t)
+	p.Register(t, "ada")
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
-	ada := approve.Person{Email: "ada@people.example", Password: password, ReadOnly: true}
+	ada := approve.Person{Email: "ada@people.example", Password: lab.Password, ReadOnly: true}
 	asked := 0
 	const redirect = "http://127.0.0.1:1/callback"
 	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
@@ -252,7 +253,7 @@ func TestGoClientConnectsByAddressAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: p.url + "/api/mcp", OAuthHandler: handler}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: p.URL + "/api/mcp", OAuthHandler: handler}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,49 +1,37 @@
 package e2e
 
 import (
-	"net/url"
 	"sync"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
-
-// behindProxy starts svcd on PostgreSQL behind a proxy that the test controls.
-func behindProxy(t *testing.T) (*process, *proxy) {
-	t.Helper()
-	u, err := url.Parse(testenv.Postgres(t))
-	if err != nil {
-		t.Fatal("SVC_TEST_POSTGRES is not a URL")
-	}
-	database := newProxy(t, u.Host)
-	u.Host = database.address
-	return start(t, append(unthrottled, "--database="+u.String())...), database
-}
 
 // TestDatabaseGoesAndComesBack disconnects PostgreSQL for a while under load. Requests
 // are told to retry, the process keeps running and is not ready, and afterwards it
 // recovers.
 func TestDatabaseGoesAndComesBack(t *testing.T) {
 	t.Parallel()
-	p, database := behindProxy(t)
-	secret, _ := p.token(t, p.register(t, "olga"), "load", 1_000_000)
+	p, database := lab.BehindProxy(t)
+	secret, _ := p.Token(t, p.Register(t, "olga"), "load", 1_000_000)
 	l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
 	go func() { defer close(done); l.run(p, secret, "load", 4, 20_000, stop) }()
-	reads := watch(p, stop, call{method: "GET", path: "/api/v1/warranties", secret: secret})
+	reads := watch(p, stop, lab.Call{Method: "GET", Path: "/api/v1/warranties", Secret: secret})
 	testenv.Wait(t, "load", func() bool { return l.progress() > 50 })
 
-	database.setCut(true)
+	database.SetCut(true)
 	checks := 0
 	testenv.Wait(t, "creates are refused", func() bool {
-		p.want(t, 200, call{method: "GET", path: "/healthz"})
-		unavailable(t, p.want(t, 503, call{method: "GET", path: "/readyz"}))
+		p.Want(t, 200, lab.Call{Method: "GET", Path: "/healthz"})
+		unavailable(t, p.Want(t, 503, lab.Call{Method: "GET", Path: "/readyz"}))
 		checks++
 		return checks >= 10 && l.refusals(503) > 0
 	})
-	database.setCut(false)
+	database.SetCut(false)
 	testenv.Wait(t, "ready again", func() bool {
-		a, err := p.try(call{method: "GET", path: "/readyz"})
-		return err == nil && a.status == 200
+		a, err := p.Try(lab.Call{Method: "GET", Path: "/readyz"})
+		return err == nil && a.Status == 200
 	})
 	before := l.progress()
 	testenv.Wait(t, "load again", func() bool { return l.progress() > before+50 })
@@ -52,12 +40,12 @@ func TestDatabaseGoesAndComesBack(t *testing.T) {
 
 	for status, answers := range reads() {
 		if status != 200 && status != 503 {
-			t.Errorf("reads: %d times %d: %s", len(answers), status, answers[0].body)
+			t.Errorf("reads: %d times %d: %s", len(answers), status, answers[0].Body)
 		}
 	}
 	for status, answers := range l.refused {
 		if status != 503 {
-			t.Errorf("creates: %d times %d: %s", len(answers), status, answers[0].body)
+			t.Errorf("creates: %d times %d: %s", len(answers), status, answers[0].Body)
 		}
 		for _, a := range answers {
 			unavailable(t, a)
@@ -74,35 +62,35 @@ func TestDatabaseGoesAndComesBack(t *testing.T) {
 // that drops all packets.
 func TestDatabaseHangs(t *testing.T) {
 	t.Parallel()
-	p, database := behindProxy(t)
-	secret, _ := p.token(t, p.register(t, "olga"), "load", 1_000_000)
+	p, database := lab.BehindProxy(t)
+	secret, _ := p.Token(t, p.Register(t, "olga"), "load", 1_000_000)
 	l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
 	go func() { defer close(done); l.run(p, secret, "load", 4, 20_000, stop) }()
 	testenv.Wait(t, "load", func() bool { return l.progress() > 50 })
-	database.stalled.Store(true)
-	testenv.Wait(t, "the proxy has held back a message", func() bool { return database.heldUp.Load() > 0 })
-	p.want(t, 200, call{method: "GET", path: "/healthz"})
-	database.stalled.Store(false)
+	database.Stalled.Store(true)
+	testenv.Wait(t, "the proxy has held back a message", func() bool { return database.HeldUp.Load() > 0 })
+	p.Want(t, 200, lab.Call{Method: "GET", Path: "/healthz"})
+	database.Stalled.Store(false)
 	before := l.progress()
 	testenv.Wait(t, "load again", func() bool { return l.progress() > before+50 })
 	close(stop)
 	<-done
 	for status, answers := range l.refused {
 		if status != 503 {
-			t.Errorf("creates: %d times %d: %s", len(answers), status, answers[0].body)
+			t.Errorf("creates: %d times %d: %s", len(answers), status, answers[0].Body)
 		}
 	}
 	retry(t, p, secret, l)
 }
 
 // retry repeats requests without a response, and then expects one record per key.
-func retry(t *testing.T, p *process, secret string, l *load) {
+func retry(t *testing.T, p *lab.Process, secret string, l *load) {
 	t.Helper()
 	for key := range l.unanswered {
-		p.want(t, 201, create(secret, key, key))
+		p.Want(t, 201, lab.Create(secret, key, key))
 		l.acknowledged[key] = true
 	}
-	have := p.products(t, secret)
+	have := p.Products(t, secret)
 	for key := range l.acknowledged {
 		if have[key] != 1 {
 			t.Errorf("%s exists %d times", key, have[key])
@@ -114,17 +102,17 @@ func retry(t *testing.T, p *process, secret string, l *load) {
 }
 
 // unavailable expects a response that says when to retry.
-func unavailable(t *testing.T, a answer) {
+func unavailable(t *testing.T, a lab.Answer) {
 	t.Helper()
-	if code, err := a.at("code"); err != nil || code != "unavailable" || a.header.Get("Retry-After") == "" ||
-		a.header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("not an unavailable error: %v %s", a.header, a.body)
+	if code, err := a.At("code"); err != nil || code != "unavailable" || a.Header.Get("Retry-After") == "" ||
+		a.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("not an unavailable error: %v %s", a.Header, a.Body)
 	}
 }
 
 // watch repeats a call until stop is closed; the returned function waits and returns the responses by status.
-func watch(p *process, stop <-chan struct{}, c call) func() map[int][]answer {
-	answers := map[int][]answer{}
+func watch(p *lab.Process, stop <-chan struct{}, c lab.Call) func() map[int][]lab.Answer {
+	answers := map[int][]lab.Answer{}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 20_000 {
@@ -133,12 +121,12 @@ func watch(p *process, stop <-chan struct{}, c call) func() map[int][]answer {
 				return
 			default:
 			}
-			a, err := p.try(c)
+			a, err := p.Try(c)
 			if err != nil {
-				a.body = err.Error()
+				a.Body = err.Error()
 			}
-			answers[a.status] = append(answers[a.status], a)
+			answers[a.Status] = append(answers[a.Status], a)
 		}
 	})
-	return func() map[int][]answer { wg.Wait(); return answers }
+	return func() map[int][]lab.Answer { wg.Wait(); return answers }
 }

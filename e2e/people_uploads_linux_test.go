@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // TestPeopleHearThatTheDiskIsFull stores the files on a disk of 8 MiB. Uploads that do
@@ -32,38 +34,38 @@ func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	p := startIn(t, dir, unthrottled...)
-	session := p.register(t, "olga")
-	record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
-	a, err := p.upload(session, record, 1, 20<<20)
-	if err != nil || a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || strings.Contains(a.body, "no space") {
-		t.Errorf("an upload that does not fit: %d %s %v", a.status, a.body, err)
+	p := lab.StartIn(t, dir, lab.Unthrottled...)
+	session := p.Register(t, "olga")
+	record := p.Want(t, 201, lab.Create(session, "Kettle", "")).Must(t, "data.id")
+	a, err := upload(p, session, record, 1, 20<<20)
+	if err != nil || a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || strings.Contains(a.Body, "no space") {
+		t.Errorf("an upload that does not fit: %d %s %v", a.Status, a.Body, err)
 	}
 	var running sync.WaitGroup
 	var fitted atomic.Int64
 	for i := range 6 { // at most two fit
 		running.Go(func() {
-			a, err := p.upload(session, record, uint64(i), 3<<20)
+			a, err := upload(p, session, record, uint64(i), 3<<20)
 			switch {
-			case err == nil && a.status == http.StatusCreated:
+			case err == nil && a.Status == http.StatusCreated:
 				fitted.Add(1)
-			case err != nil || a.status != http.StatusServiceUnavailable:
-				t.Errorf("an upload that may not fit: %d %s %v", a.status, a.body, err)
+			case err != nil || a.Status != http.StatusServiceUnavailable:
+				t.Errorf("an upload that may not fit: %d %s %v", a.Status, a.Body, err)
 			}
 		})
 	}
 	running.Wait()
-	if a, err := p.upload(session, record, 7, 1<<20); err != nil || a.status != http.StatusCreated {
-		t.Errorf("an upload that fits: %d %s %v", a.status, a.body, err)
+	if a, err := upload(p, session, record, 7, 1<<20); err != nil || a.Status != http.StatusCreated {
+		t.Errorf("an upload that fits: %d %s %v", a.Status, a.Body, err)
 	}
-	have := p.documents(t, session)
+	have := documents(t, p, session)
 	if n := filesIn(t, dir, "complete"); n != len(have) || n != int(fitted.Load())+1 {
 		t.Errorf("%d files for %d records, %d were acknowledged", n, len(have), fitted.Load()+1)
 	}
 	if n := filesIn(t, dir, "arriving"); n != 0 {
 		t.Errorf("%d files are still arriving", n)
 	}
-	p.want(t, 200, call{method: "GET", path: "/readyz"})
+	p.Want(t, 200, lab.Call{Method: "GET", Path: "/readyz"})
 }
 
 // TestPeopleUploadInLittleMemory lets 16 people upload and download 20 MiB each
@@ -71,42 +73,42 @@ func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
 func TestPeopleUploadInLittleMemory(t *testing.T) {
 	t.Parallel()
 	const people, size, most = 16, 20 << 20, 150 << 10 // KiB
-	p := start(t, unthrottled...)
+	p := lab.Start(t, lab.Unthrottled...)
 	var sessions, records [people]string
 	for i := range people {
-		sessions[i] = p.register(t, fmt.Sprintf("person%d", i))
-		records[i] = p.want(t, 201, create(sessions[i], "Kettle", "")).must(t, "data.id")
+		sessions[i] = p.Register(t, fmt.Sprintf("person%d", i))
+		records[i] = p.Want(t, 201, lab.Create(sessions[i], "Kettle", "")).Must(t, "data.id")
 	}
-	signUps := p.peak(t)
-	p.forgetPeak(t)
-	idle := p.peak(t)
+	signUps := peak(t, p)
+	forgetPeak(t, p)
+	idle := peak(t, p)
 	began := time.Now()
 	var ids [people]string
 	var running sync.WaitGroup
 	for i := range people {
 		running.Go(func() {
-			a, err := p.upload(sessions[i], records[i], uint64(i), size)
-			if err != nil || a.status != http.StatusCreated {
-				t.Errorf("upload %d: %d %s %v", i, a.status, a.body, err)
+			a, err := upload(p, sessions[i], records[i], uint64(i), size)
+			if err != nil || a.Status != http.StatusCreated {
+				t.Errorf("upload %d: %d %s %v", i, a.Status, a.Body, err)
 				return
 			}
-			ids[i], _ = a.at("data.id")
+			ids[i], _ = a.At("data.id")
 		})
 	}
 	running.Wait()
-	took, uploads := time.Since(began), p.peak(t)
+	took, uploads := time.Since(began), peak(t, p)
 	if t.Failed() {
 		return
 	}
 	for i := range people {
 		running.Go(func() {
-			req, err := http.NewRequest("GET", p.url+"/api/documents/"+ids[i]+"/file", nil)
+			req, err := http.NewRequest("GET", p.URL+"/api/documents/"+ids[i]+"/file", nil)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			req.Header.Set("Authorization", "Bearer "+sessions[i])
-			resp, err := p.client.Do(req)
+			resp, err := p.Client.Do(req)
 			if err != nil {
 				t.Error(err)
 				return
@@ -119,7 +121,7 @@ func TestPeopleUploadInLittleMemory(t *testing.T) {
 		})
 	}
 	running.Wait()
-	downloads := p.peak(t)
+	downloads := peak(t, p)
 	t.Logf("memory: %d MiB at the sign-ups, %d MiB after them, at most %d MiB with %d uploads of 20 MiB at once (%v), %d MiB with the downloads",
 		signUps>>10, idle>>10, uploads>>10, people, took.Round(time.Millisecond), downloads>>10)
 	if uploads > most || downloads > most {
@@ -129,17 +131,17 @@ func TestPeopleUploadInLittleMemory(t *testing.T) {
 }
 
 // forgetPeak resets the peak memory of the process to its current memory.
-func (p *process) forgetPeak(t *testing.T) {
+func forgetPeak(t *testing.T, p *lab.Process) {
 	t.Helper()
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.Cmd.Process.Pid), []byte("5"), 0); err != nil {
 		t.Logf("the peak holds the sign-ups too: %v", err)
 	}
 }
 
 // peak returns the peak memory of the process in KiB.
-func (p *process) peak(t *testing.T) int {
+func peak(t *testing.T, p *lab.Process) int {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}

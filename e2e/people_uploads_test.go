@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -29,22 +30,22 @@ func formAround(warranty, name string) (before, after string) {
 }
 
 // upload streams a file of this size with the content of its seed.
-func (p *process) upload(session, warranty string, seed uint64, size int64) (answer, error) {
+func upload(p *lab.Process, session, warranty string, seed uint64, size int64) (lab.Answer, error) {
 	before, after := formAround(warranty, fmt.Sprintf("%d.pdf", seed))
-	req, err := http.NewRequest("POST", p.url+"/api/documents", io.MultiReader(strings.NewReader(before), content(seed, size), strings.NewReader(after)))
+	req, err := http.NewRequest("POST", p.URL+"/api/documents", io.MultiReader(strings.NewReader(before), content(seed, size), strings.NewReader(after)))
 	if err != nil {
-		return answer{}, err
+		return lab.Answer{}, err
 	}
 	req.ContentLength = int64(len(before)+len(after)) + size
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=boundary")
 	req.Header.Set("Authorization", "Bearer "+session)
-	resp, err := p.client.Do(req)
+	resp, err := p.Client.Do(req)
 	if err != nil {
-		return answer{}, err
+		return lab.Answer{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return answer{status: resp.StatusCode, header: resp.Header, body: string(text)}, err
+	return lab.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}, err
 }
 
 // content returns pseudorandom data with the header of a PDF.
@@ -61,13 +62,13 @@ func sumOf(r io.Reader) (string, error) {
 }
 
 // documents returns the checksums of all documents of a person, by id.
-func (p *process) documents(t *testing.T, session string) map[string]string {
+func documents(t *testing.T, p *lab.Process, session string) map[string]string {
 	t.Helper()
 	sums := map[string]string{}
 	for page := 1; page <= 1000; page++ {
-		a := p.want(t, 200, call{method: "GET", path: fmt.Sprintf("/api/v1/documents?limit=100&page=%d", page), secret: session})
+		a := p.Want(t, 200, lab.Call{Method: "GET", Path: fmt.Sprintf("/api/v1/documents?limit=100&page=%d", page), Secret: session})
 		var list struct{ Data []struct{ ID, SHA256 string } }
-		if err := json.Unmarshal([]byte(a.body), &list); err != nil {
+		if err := json.Unmarshal([]byte(a.Body), &list); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range list.Data {
@@ -99,9 +100,9 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 	t.Parallel()
 	const rounds, uploaders = 8, 4
 	dir := t.TempDir()
-	p := startIn(t, dir, unthrottled...)
-	session := p.register(t, "olga")
-	record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
+	p := lab.StartIn(t, dir, lab.Unthrottled...)
+	session := p.Register(t, "olga")
+	record := p.Want(t, 201, lab.Create(session, "Kettle", "")).Must(t, "data.id")
 	var mu sync.Mutex
 	var seed atomic.Uint64
 	acknowledged, removed, attempted := map[string]string{}, map[string]bool{}, map[string]bool{} // by id
@@ -113,13 +114,13 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 				for n := 0; ; n++ {
 					seed := seed.Add(1)
 					size := int64(20_000 + 150_000*(seed%5))
-					a, err := p.upload(session, record, seed, size)
+					a, err := upload(p, session, record, seed, size)
 					if err != nil {
 						return // the server was killed
 					}
 					var d struct{ Data struct{ ID, SHA256 string } }
-					if err := json.Unmarshal([]byte(a.body), &d); err != nil || a.status != http.StatusCreated {
-						t.Errorf("upload: %d %s", a.status, a.body)
+					if err := json.Unmarshal([]byte(a.Body), &d); err != nil || a.Status != http.StatusCreated {
+						t.Errorf("upload: %d %s", a.Status, a.Body)
 						return
 					}
 					mu.Lock()
@@ -134,12 +135,12 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 					mu.Lock()
 					attempted[d.Data.ID] = true
 					mu.Unlock()
-					a, err = p.try(call{method: "DELETE", path: "/api/documents/" + d.Data.ID, secret: session})
+					a, err = p.Try(lab.Call{Method: "DELETE", Path: "/api/documents/" + d.Data.ID, Secret: session})
 					if err != nil {
 						return
 					}
-					if a.status != http.StatusNoContent {
-						t.Errorf("delete: %d %s", a.status, a.body)
+					if a.Status != http.StatusNoContent {
+						t.Errorf("delete: %d %s", a.Status, a.Body)
 					}
 					mu.Lock()
 					removed[d.Data.ID] = true
@@ -152,10 +153,10 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 			defer mu.Unlock()
 			return len(acknowledged) >= enough || t.Failed()
 		})
-		p.kill()
+		p.Kill()
 		running.Wait()
-		p = startIn(t, dir, unthrottled...)
-		have := p.documents(t, session)
+		p = lab.StartIn(t, dir, lab.Unthrottled...)
+		have := documents(t, p, session)
 		if n := filesIn(t, dir, "complete"); n < len(have) {
 			t.Errorf("round %d: %d files for %d records", round, n, len(have))
 		}
@@ -165,10 +166,10 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 			}
 		}
 	}
-	have := p.documents(t, session)
+	have := documents(t, p, session)
 	for id, sum := range have {
-		a := p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
-		if got, _ := sumOf(strings.NewReader(a.body)); got != sum {
+		a := p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/documents/" + id + "/file", Secret: session})
+		if got, _ := sumOf(strings.NewReader(a.Body)); got != sum {
 			t.Errorf("the file of %s has the checksum %s, its record %s", id, got, sum)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 )
@@ -29,11 +30,11 @@ func TestReferenceRuns(t *testing.T) {
 			t.Skipf("%s is not installed", program)
 		}
 	}
-	p := start(t, append(slices.Clone(unthrottled), "--demo", "--organization-limit=200")...)
-	m := regexp.MustCompile(`owner@demo\.example +password (\S+)`).FindStringSubmatch(p.output())
-	stage := &servertest.Stage{T: t, URL: p.url, Client: http.DefaultClient, MailedCode: p.newestCode(t),
+	p := lab.Start(t, append(slices.Clone(lab.Unthrottled), "--demo", "--organization-limit=200")...)
+	m := regexp.MustCompile(`owner@demo\.example +password (\S+)`).FindStringSubmatch(p.Output())
+	stage := &servertest.Stage{T: t, URL: p.URL, Client: http.DefaultClient, MailedCode: newestCode(t, p),
 		Account: servertest.Person{Email: "owner@demo.example", Password: m[1]}}
-	page := readReference(t, p.url+"/docs")
+	page := readReference(t, p.URL+"/docs")
 
 	t.Run("setup", func(t *testing.T) {
 		key := stage.Set(api.GetAuthStatus.Spec)["SVC_API_KEY"]
@@ -109,7 +110,7 @@ func shell(t *testing.T, script string, values map[string]string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = t.TempDir()
-	cmd.Env = []string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + cmd.Dir}
+	cmd.Env = []string{"PATH=" + lab.Binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + cmd.Dir}
 	for name, value := range values {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
@@ -136,9 +137,9 @@ func (page referencePage) tryCurl(t *testing.T, shown, values map[string]string)
 	sameShape(t, "curl", body, shown["response"])
 }
 
-func (page referencePage) tryCLI(t *testing.T, p *process, shown, values map[string]string) {
+func (page referencePage) tryCLI(t *testing.T, p *lab.Process, shown, values map[string]string) {
 	t.Helper()
-	values["SVC_BASE_URL"] = p.url + "/api/v1"
+	values["SVC_BASE_URL"] = p.URL + "/api/v1"
 	sameShape(t, "svc", shell(t, shown["cli"], values), shown["response"])
 }
 
@@ -234,13 +235,13 @@ func shapes(at string, got, shown any, nullsLeftOut bool) (differences []string)
 
 // newestCode returns a function that waits for a code emailed to an address that it
 // has not returned before.
-func (p *process) newestCode(t *testing.T) func(email string) string {
+func newestCode(t *testing.T, p *lab.Process) func(email string) string {
 	given := map[string]int{}
 	return func(email string) string {
 		var codes []string
 		testenv.Wait(t, "a code is emailed to "+email, func() bool {
 			codes = nil
-			for _, line := range p.logged("mail") {
+			for _, line := range p.Logged("mail") {
 				if code, ok := line["code"].(string); ok && line["to"] == email {
 					codes = append(codes, code)
 				}
@@ -255,7 +256,7 @@ func (p *process) newestCode(t *testing.T) func(email string) string {
 // TestSvcHelpShowsExamples expects an example in the help of every operation (C16).
 func TestSvcHelpShowsExamples(t *testing.T) {
 	t.Parallel()
-	svc := filepath.Join(binaries, "svc")
+	svc := filepath.Join(lab.Binaries, "svc")
 	for _, op := range api.Operations() {
 		if !op.HasCommand() {
 			continue

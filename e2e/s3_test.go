@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/testenv"
 )
@@ -19,7 +20,7 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	s3, dir := testenv.NewS3Server(t, ""), t.TempDir()
 	one, two, three := s3.URL("one", ""), s3.URL("two", ""), s3.URL("three", "")
 	p, session := withDocuments(t, dir, 5, "--data=data")
-	p.mustStop(t)
+	p.MustStop(t)
 	key := "--signing-key=data/signing-key.pem"
 	right := func(files string, args ...string) {
 		t.Helper()
@@ -31,16 +32,16 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	mustSvcd(t, dir, "copy", "--from=data/svc.db", "--to=new/svc.db", "--to-files="+one)
 	right("5 files", "--data=new", "--files="+one, key)
 
-	p = startIn(t, dir, "--data=new", "--files="+one, key)
-	record := p.want(t, 201, create(session, "Toaster", "")).must(t, "data.id")
-	if a, err := p.upload(session, record, 99, 6<<20); err != nil || a.status != 201 {
-		t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+	p = lab.StartIn(t, dir, "--data=new", "--files="+one, key)
+	record := p.Want(t, 201, lab.Create(session, "Toaster", "")).Must(t, "data.id")
+	if a, err := upload(p, session, record, 99, 6<<20); err != nil || a.Status != 201 {
+		t.Fatalf("upload: %d %s %v", a.Status, a.Body, err)
 	}
-	for id := range p.documents(t, session) {
-		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+	for id := range documents(t, p, session) {
+		p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/documents/" + id + "/file", Secret: session})
 	}
 	mustSvcd(t, dir, "backup", "b.tar", "--data=new", "--files="+one, key)
-	p.mustStop(t)
+	p.MustStop(t)
 	if line := refusedStart(t, dir, "--data=another", "--files="+one); !strings.HasPrefix(line, "svcd: --files: ") ||
 		!strings.Contains(line, "belongs to another database") {
 		t.Error(line)
@@ -57,9 +58,9 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	right("6 files", "--database="+database, "--files="+three, key)
 	mustSvcd(t, dir, "copy", "--from="+database, "--from-files="+three, "--to=back/svc.db", "--to-files=back/files")
 	right("6 files", "--data=back", key)
-	p = startIn(t, dir, "--data=back", key)
-	for id := range p.documents(t, session) {
-		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+	p = lab.StartIn(t, dir, "--data=back", key)
+	for id := range documents(t, p, session) {
+		p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/documents/" + id + "/file", Secret: session})
 	}
 }
 
@@ -71,7 +72,7 @@ func TestARestoreClaimsItsBucket(t *testing.T) {
 	bucket := s3.URL("one", "")
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	mustSvcd(t, dir, "backup", "b.tar", "--data=data")
-	p.mustStop(t)
+	p.MustStop(t)
 	backup, err := os.ReadFile(filepath.Join(dir, "b.tar"))
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestARestoreClaimsItsBucket(t *testing.T) {
 	for !bytes.HasPrefix(backup[beforeFiles:], []byte("files/")) {
 		beforeFiles += 512
 	}
-	slow := exec.CommandContext(t.Context(), svcd(), "restore", "-", "--data=slow", "--files="+bucket)
+	slow := exec.CommandContext(t.Context(), lab.Svcd(), "restore", "-", "--data=slow", "--files="+bucket)
 	slow.Dir, slow.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
 	var said strings.Builder
 	slow.Stderr = &said

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/config"
 )
 
@@ -42,8 +43,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			tb := env.T().(testing.TB)
-			address := freeAddress(tb)
-			env.Setenv("PATH", binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
+			address := lab.FreeAddress(tb)
+			env.Setenv("PATH", lab.Binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("SVC_LISTEN", address)
 			env.Setenv("url", "http://"+address)
 			s := &script{dir: env.WorkDir}
@@ -53,9 +54,9 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve":     command(serve),
-			"setup":     command(func(ts *testscript.TestScript, s *script, _ []string) { ts.Check(s.running(ts).setUp()) }),
-			"terminate": command(func(ts *testscript.TestScript, s *script, _ []string) { ts.Check(s.running(ts).stop()) }),
-			"crash":     command(func(ts *testscript.TestScript, s *script, _ []string) { s.running(ts).kill() }),
+			"setup":     command(func(ts *testscript.TestScript, s *script, _ []string) { ts.Check(s.running(ts).SetUp()) }),
+			"terminate": command(func(ts *testscript.TestScript, s *script, _ []string) { ts.Check(s.running(ts).Stop()) }),
+			"crash":     command(func(ts *testscript.TestScript, s *script, _ []string) { s.running(ts).Kill() }),
 			"exits":     command(exits),
 			"http":      command(request),
 			"want":      command(want),
@@ -71,8 +72,8 @@ func TestScripts(t *testing.T) {
 // script is the state of one script.
 type script struct {
 	dir    string
-	server *process
-	last   answer
+	server *lab.Process
+	last   lab.Answer
 }
 
 type scriptKey struct{}
@@ -88,11 +89,11 @@ func command(do func(*testscript.TestScript, *script, []string)) func(*testscrip
 
 func (s *script) end() {
 	if s.server != nil {
-		s.server.kill()
+		s.server.Kill()
 	}
 }
 
-func (s *script) running(ts *testscript.TestScript) *process {
+func (s *script) running(ts *testscript.TestScript) *lab.Process {
 	if s.server == nil {
 		ts.Fatalf("no server was started")
 	}
@@ -108,7 +109,7 @@ func serve(ts *testscript.TestScript, s *script, args []string) {
 		}
 	}
 	var err error
-	s.server, err = launch(s.dir, env, append([]string{svcd()}, args...)...)
+	s.server, err = lab.Launch(s.dir, env, append([]string{lab.Svcd()}, args...)...)
 	ts.Check(err)
 }
 
@@ -132,28 +133,28 @@ func request(ts *testscript.TestScript, s *script, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: http STATUS METHOD PATH [Header:value…] [JSON or @FILE]")
 	}
-	c := call{method: args[1], path: args[2], header: map[string]string{}}
+	c := lab.Call{Method: args[1], Path: args[2], Header: map[string]string{}}
 	for _, arg := range args[3:] {
 		file, isFile := strings.CutPrefix(arg, "@")
 		name, value, isHeader := strings.Cut(arg, ":")
 		switch {
 		case isFile:
-			c.body = os.Expand(ts.ReadFile(file), ts.Getenv)
+			c.Body = os.Expand(ts.ReadFile(file), ts.Getenv)
 		case strings.HasPrefix(arg, "{"):
-			c.body = os.Expand(arg, ts.Getenv)
+			c.Body = os.Expand(arg, ts.Getenv)
 		case isHeader:
-			c.header[name] = strings.TrimSpace(value)
+			c.Header[name] = strings.TrimSpace(value)
 		default:
 			ts.Fatalf("%q is not a header, JSON or @FILE", arg)
 		}
 	}
 	var err error
-	s.last, err = s.running(ts).try(c)
+	s.last, err = s.running(ts).Try(c)
 	ts.Check(err)
-	fmt.Fprintln(ts.Stdout(), s.last.body)
-	writeHeader(ts, s.last.header)
-	if strconv.Itoa(s.last.status) != args[0] {
-		ts.Fatalf("status %d, want %s", s.last.status, args[0])
+	fmt.Fprintln(ts.Stdout(), s.last.Body)
+	writeHeader(ts, s.last.Header)
+	if strconv.Itoa(s.last.Status) != args[0] {
+		ts.Fatalf("status %d, want %s", s.last.Status, args[0])
 	}
 }
 
@@ -169,7 +170,7 @@ func want(ts *testscript.TestScript, s *script, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: want PATH VALUE")
 	}
-	got, err := s.last.at(args[0])
+	got, err := s.last.At(args[0])
 	ts.Check(err)
 	if got != args[1] {
 		ts.Fatalf("%s is %q, want %q", args[0], got, args[1])
@@ -180,7 +181,7 @@ func save(ts *testscript.TestScript, s *script, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: save NAME PATH")
 	}
-	v, err := s.last.at(args[1])
+	v, err := s.last.At(args[1])
 	ts.Check(err)
 	ts.Setenv(args[0], v)
 }
@@ -200,7 +201,7 @@ func mailed(ts *testscript.TestScript, s *script, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: mailed NAME EMAIL SUBJECT")
 	}
-	code, err := s.running(ts).mailed(args[1], args[2])
+	code, err := s.running(ts).Mailed(args[1], args[2])
 	ts.Check(err)
 	ts.Setenv(args[0], code)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // TestSecretsAreInNoLog uses every kind of secret in valid and invalid ways, and then
@@ -20,47 +22,47 @@ func TestSecretsAreInNoLog(t *testing.T) {
 		smtp     = "canary-smtp-password"
 		redisKey = "canary-redis-password"
 	)
-	box := newMailbox(t)
-	p := start(t, "--smtp=smtp://svc:"+smtp+"@"+box.address, "--redis=redis://svc:"+redisKey+"@127.0.0.1:1", "--sign-in-rate-limit=0")
+	box := lab.NewMailbox(t)
+	p := lab.Start(t, "--smtp=smtp://svc:"+smtp+"@"+box.Address, "--redis=redis://svc:"+redisKey+"@127.0.0.1:1", "--sign-in-rate-limit=0")
 	email := "olga@people.example"
 
-	session := p.registered(t, call{method: "POST", path: "/api/auth/register", body: map[string]string{"name": "Olga", "email": email, "password": first}})
-	code := box.code(t, "Confirm your email address")
-	p.want(t, 422, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code, "canary-field": code}})
-	p.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code}})
-	p.want(t, 401, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": email, "password": wrong}})
-	p.want(t, 400, call{method: "POST", path: "/api/auth/sessions", body: `{"email": "` + email + `", "password": "` + wrong + `"`})
-	p.want(t, 202, call{method: "POST", path: "/api/auth/password-reset", body: map[string]string{"email": email}})
-	reset := box.code(t, "Reset your password")
-	p.want(t, 204, call{method: "POST", path: "/api/auth/password-reset/confirm", body: map[string]string{"code": reset, "password": second}})
-	again := p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": email, "password": second}}).must(t, "data.access_token")
-	token, id := p.token(t, again, "ERP", 100)
-	rotated := p.want(t, 200, call{method: "POST", path: "/api/integration-tokens/" + id + "/rotate", secret: again}).must(t, "data.secret")
+	session := p.Registered(t, lab.Call{Method: "POST", Path: "/api/auth/register", Body: map[string]string{"name": "Olga", "email": email, "password": first}})
+	code := box.Code(t, "Confirm your email address")
+	p.Want(t, 422, lab.Call{Method: "POST", Path: "/api/auth/verify-email", Secret: session, Body: map[string]string{"code": code, "canary-field": code}})
+	p.Want(t, 200, lab.Call{Method: "POST", Path: "/api/auth/verify-email", Secret: session, Body: map[string]string{"code": code}})
+	p.Want(t, 401, lab.Call{Method: "POST", Path: "/api/auth/sessions", Body: map[string]string{"email": email, "password": wrong}})
+	p.Want(t, 400, lab.Call{Method: "POST", Path: "/api/auth/sessions", Body: `{"email": "` + email + `", "password": "` + wrong + `"`})
+	p.Want(t, 202, lab.Call{Method: "POST", Path: "/api/auth/password-reset", Body: map[string]string{"email": email}})
+	reset := box.Code(t, "Reset your password")
+	p.Want(t, 204, lab.Call{Method: "POST", Path: "/api/auth/password-reset/confirm", Body: map[string]string{"code": reset, "password": second}})
+	again := p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/auth/sessions", Body: map[string]string{"email": email, "password": second}}).Must(t, "data.access_token")
+	token, id := p.Token(t, again, "ERP", 100)
+	rotated := p.Want(t, 200, lab.Call{Method: "POST", Path: "/api/integration-tokens/" + id + "/rotate", Secret: again}).Must(t, "data.secret")
 
-	list := call{method: "GET", path: "/api/v1/warranties"}
-	p.want(t, 200, list.by(rotated))
-	p.want(t, 401, list.by(token))
-	p.want(t, 401, list.by(session))
-	p.want(t, 401, list.by(rotated[:len(rotated)-1]+"!"))
-	p.want(t, 400, call{method: "GET", path: "/api/v1/warranties?api_key=" + rotated, secret: rotated})
-	p.want(t, 404, call{method: "GET", path: "/api/v1/warranties/" + rotated, secret: rotated})
-	p.want(t, 404, call{method: "GET", path: "/" + rotated})
-	p.want(t, 404, call{method: "GET", path: "/verify/" + rotated})
-	p.want(t, 401, call{method: "GET", path: "/api/v1/warranties", header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(email+":"+second))}})
-	p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: rotated, header: map[string]string{"X-Request-Id": "canary request id!", "Referer": "http://canary.example/?" + rotated, "User-Agent": rotated}})
-	p.want(t, 422, call{method: "POST", path: "/api/v1/warranties", secret: rotated, body: map[string]string{"product_name": rotated, "password": second}})
-	p.mustStop(t)
+	list := lab.Call{Method: "GET", Path: "/api/v1/warranties"}
+	p.Want(t, 200, by(list, rotated))
+	p.Want(t, 401, by(list, token))
+	p.Want(t, 401, by(list, session))
+	p.Want(t, 401, by(list, rotated[:len(rotated)-1]+"!"))
+	p.Want(t, 400, lab.Call{Method: "GET", Path: "/api/v1/warranties?api_key=" + rotated, Secret: rotated})
+	p.Want(t, 404, lab.Call{Method: "GET", Path: "/api/v1/warranties/" + rotated, Secret: rotated})
+	p.Want(t, 404, lab.Call{Method: "GET", Path: "/" + rotated})
+	p.Want(t, 404, lab.Call{Method: "GET", Path: "/verify/" + rotated})
+	p.Want(t, 401, lab.Call{Method: "GET", Path: "/api/v1/warranties", Header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(email+":"+second))}})
+	p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/warranties", Secret: rotated, Header: map[string]string{"X-Request-Id": "canary request id!", "Referer": "http://canary.example/?" + rotated, "User-Agent": rotated}})
+	p.Want(t, 422, lab.Call{Method: "POST", Path: "/api/v1/warranties", Secret: rotated, Body: map[string]string{"product_name": rotated, "password": second}})
+	p.MustStop(t)
 
 	secrets := map[string]string{"first password": first, "second password": second, "wrong password": wrong, "SMTP password": smtp, "Redis password": redisKey,
 		"session": session, "second session": again, "token": token, "rotated token": rotated}
-	stored := everyFile(t, filepath.Join(p.dir, "data"))
+	stored := everyFile(t, filepath.Join(p.Dir, "data"))
 	for name, secret := range secrets {
 		if strings.Contains(stored, secret[len(secret)-12:]) {
 			t.Errorf("the %s, or its last part, is in the database", name)
 		}
 	}
 	secrets["mailed code"], secrets["second mailed code"] = code, reset
-	said := p.output() + p.log()
+	said := p.Output() + p.Log()
 	for name, secret := range secrets {
 		if strings.Contains(said, secret) {
 			t.Errorf("the %s was printed or logged", name)
@@ -77,18 +79,18 @@ func TestSecretsAreInNoLog(t *testing.T) {
 // TestMailNamesThePublicAddress registers with a forged Host header.
 func TestMailNamesThePublicAddress(t *testing.T) {
 	t.Parallel()
-	box := newMailbox(t)
-	p := start(t, "--smtp=smtp://"+box.address, "--public-url=https://warranty.example")
-	p.registered(t, call{method: "POST", path: "/api/auth/register", header: map[string]string{"Host": "evil.example", "X-Forwarded-Host": "evil.example"},
-		body: map[string]string{"name": "Olga", "email": "olga@people.example", "password": password}})
-	box.code(t, "Confirm your email address")
+	box := lab.NewMailbox(t)
+	p := lab.Start(t, "--smtp=smtp://"+box.Address, "--public-url=https://warranty.example")
+	p.Registered(t, lab.Call{Method: "POST", Path: "/api/auth/register", Header: map[string]string{"Host": "evil.example", "X-Forwarded-Host": "evil.example"},
+		Body: map[string]string{"name": "Olga", "email": "olga@people.example", "password": lab.Password}})
+	box.Code(t, "Confirm your email address")
 	if mail := box.String(); strings.Contains(mail, "evil") || !strings.Contains(mail, "https://warranty.example") {
 		t.Errorf("the email contains a wrong address:\n%s", mail)
 	}
 }
 
 // by returns the call with another credential.
-func (c call) by(secret string) call { c.secret = secret; return c }
+func by(c lab.Call, secret string) lab.Call { c.Secret = secret; return c }
 
 // everyFile returns the contents of all files in a folder.
 func everyFile(t *testing.T, dir string) string {

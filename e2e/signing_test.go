@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
@@ -29,7 +30,7 @@ func TestSigningKeyIsAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data", "signing-key.pem")
-	startIn(t, dir, "--data=data").mustStop(t)
+	lab.StartIn(t, dir, "--data=data").MustStop(t)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the key: %v, %v", info, err)
@@ -38,7 +39,7 @@ func TestSigningKeyIsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startIn(t, dir, "--data=data").mustStop(t)
+	lab.StartIn(t, dir, "--data=data").MustStop(t)
 	secret := strings.Split(string(first), "\n")[1]
 	for _, name := range []string{"server.log", "server.out", "data/svc.db"} {
 		if content, err := os.ReadFile(filepath.Join(dir, name)); err != nil || strings.Contains(string(content), secret[20:]) {
@@ -81,7 +82,7 @@ func TestSigningKeyIsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := t.TempDir()
-	startIn(t, other, "--data=data").mustStop(t)
+	lab.StartIn(t, other, "--data=data").MustStop(t)
 	foreign, err := os.ReadFile(filepath.Join(other, "data", "signing-key.pem"))
 	if err != nil {
 		t.Fatal(err)
@@ -89,14 +90,14 @@ func TestSigningKeyIsAFile(t *testing.T) {
 	write(string(foreign), 0o600)
 	refusedKey(t, "but the certificates of this database are signed with ", dir, "--data=data")
 	write(string(first), 0o600)
-	p := startIn(t, dir, "--data=data")
+	p := lab.StartIn(t, dir, "--data=data")
 	if out := mustSvcd(t, dir, "signing-key", "rotate"); !strings.Contains(out, "restart them") { // while it runs
 		t.Error(out)
 	}
-	if set := p.keys(t); len(set.Keys) != 2 {
+	if set := published(t, p); len(set.Keys) != 2 {
 		t.Errorf("%d keys", len(set.Keys))
 	}
-	p.mustStop(t)
+	p.MustStop(t)
 	newer, err := os.ReadFile(path)
 	if info, _ := os.Stat(path); err != nil || string(newer) == string(first) || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the new key: %v", err)
@@ -115,15 +116,15 @@ func TestSigningKeyIsAFile(t *testing.T) {
 	refuseSvcd(t, 2, "give the ID of a key", dir, "signing-key", "revoke")
 	refuseSvcd(t, 2, "missing command", dir, "signing-key")
 	mustSvcd(t, dir, "signing-key", "revoke", oldID)
-	p = startIn(t, dir, "--data=data")
-	if set := p.keys(t); len(set.Keys) != 1 || set.Keys[0].ID != newID {
+	p = lab.StartIn(t, dir, "--data=data")
+	if set := published(t, p); len(set.Keys) != 1 || set.Keys[0].ID != newID {
 		t.Errorf("%+v", set.Keys)
 	}
 }
 
-func (p *process) keys(t *testing.T) warranty.KeySet {
+func published(t *testing.T, p *lab.Process) warranty.KeySet {
 	t.Helper()
-	set, err := warranty.ParseKeySet([]byte(p.want(t, 200, call{method: "GET", path: "/.well-known/jwks.json"}).body))
+	set, err := warranty.ParseKeySet([]byte(p.Want(t, 200, lab.Call{Method: "GET", Path: "/.well-known/jwks.json"}).Body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,15 +140,15 @@ func TestReplicasNeedOneKey(t *testing.T) {
 	const count = 3
 	var wait sync.WaitGroup
 	var dirs, lines [count]string
-	var running [count]*process
+	var running [count]*lab.Process
 	for i := range count {
 		dirs[i] = t.TempDir()
 		if err := os.Mkdir(filepath.Join(dirs[i], "own"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		args := []string{svcd(), "--listen=" + freeAddress(t), "--database=" + database, "--data=" + shared, "--signing-key=own/key.pem"}
+		args := []string{lab.Svcd(), "--listen=" + lab.FreeAddress(t), "--database=" + database, "--data=" + shared, "--signing-key=own/key.pem"}
 		wait.Go(func() {
-			p, err := launch(dirs[i], nil, args...)
+			p, err := lab.Launch(dirs[i], nil, args...)
 			if err == nil {
 				running[i] = p
 				return
@@ -162,7 +163,7 @@ func TestReplicasNeedOneKey(t *testing.T) {
 		if p == nil {
 			continue
 		}
-		t.Cleanup(p.kill)
+		t.Cleanup(p.Kill)
 		if winner >= 0 {
 			t.Fatal("two replicas with different keys run")
 		}
@@ -193,15 +194,15 @@ func TestReplicasNeedOneKey(t *testing.T) {
 		if err := os.WriteFile(path, key, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := startIn(t, dirs[i], "--database="+database, "--data="+shared, "--signing-key=own/key.pem")
-		if set := p.keys(t); len(set.Keys) != 1 {
+		p := lab.StartIn(t, dirs[i], "--database="+database, "--data="+shared, "--signing-key=own/key.pem")
+		if set := published(t, p); len(set.Keys) != 1 {
 			t.Errorf("%+v", set)
 		}
 	}
 	// A shared folder needs nothing: the default is in it.
 	another := []string{"--database=" + testenv.Postgres(t), "--data=" + t.TempDir()}
-	start(t, another...)
-	start(t, another...)
+	lab.Start(t, another...)
+	lab.Start(t, another...)
 }
 
 // TestKeysAndBackups: a backup has no private key. A restored service makes a new one, or uses the old one if it is
@@ -209,8 +210,8 @@ func TestReplicasNeedOneKey(t *testing.T) {
 func TestKeysAndBackups(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := startIn(t, dir, "--data=data")
-	old := p.keys(t).Keys[0].ID
+	p := lab.StartIn(t, dir, "--data=data")
+	old := published(t, p).Keys[0].ID
 	mustSvcd(t, dir, "backup", "b.tar")
 	key, err := os.ReadFile(filepath.Join(dir, "data", "signing-key.pem"))
 	if err != nil {
@@ -219,7 +220,7 @@ func TestKeysAndBackups(t *testing.T) {
 	if out := mustSvcd(t, dir, "restore", "b.tar", "--data=new"); !strings.Contains(out, "makes a new one") {
 		t.Error(out)
 	}
-	set := startIn(t, dir, "--data=new").keys(t)
+	set := published(t, lab.StartIn(t, dir, "--data=new"))
 	if len(set.Keys) != 2 || set.Keys[0].ID == old || set.Keys[1].ID != old {
 		t.Errorf("%+v", set)
 	}
@@ -236,7 +237,7 @@ func TestKeysAndBackups(t *testing.T) {
 	if out := mustSvcd(t, dir, "restore", "b.tar", "--data=same"); !strings.Contains(out, "signed with the key at same/signing-key.pem") {
 		t.Error(out)
 	}
-	if set := startIn(t, dir, "--data=same").keys(t); len(set.Keys) != 1 || set.Keys[0].ID != old {
+	if set := published(t, lab.StartIn(t, dir, "--data=same")); len(set.Keys) != 1 || set.Keys[0].ID != old {
 		t.Errorf("%+v", set)
 	}
 	if out := mustSvcd(t, dir, "restore", "b.tar", "--data=kept", "--keep-credentials"); !strings.Contains(out, "copy the signing key") {
@@ -244,7 +245,7 @@ func TestKeysAndBackups(t *testing.T) {
 	}
 	refusedKey(t, "svcd signing-key rotate", dir, "--data=kept")
 	place("kept")
-	startIn(t, dir, "--data=kept").mustStop(t)
+	lab.StartIn(t, dir, "--data=kept").MustStop(t)
 	if err := os.WriteFile(filepath.Join(dir, "kept", "signing-key.pem"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -252,28 +253,28 @@ func TestKeysAndBackups(t *testing.T) {
 }
 
 // certified issues a warranty of an organization with a verified domain and returns its reference.
-func (p *process) certified(t *testing.T) string {
+func certified(t *testing.T, p *lab.Process) string {
 	t.Helper()
-	session := p.register(t, "ann")
-	shop := p.want(t, 201, call{method: "POST", path: "/api/organizations", secret: session,
-		body: map[string]string{"name": "Halden Elektro Großmann"}}).must(t, "data.id")
-	mustSvcd(t, p.dir, "organization", "verify", shop, "halden.example", "--data=data")
+	session := p.Register(t, "ann")
+	shop := p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/organizations", Secret: session,
+		Body: map[string]string{"name": "Halden Elektro Großmann"}}).Must(t, "data.id")
+	mustSvcd(t, p.Dir, "organization", "verify", shop, "halden.example", "--data=data")
 	acting := map[string]string{"X-Account": shop}
-	made := p.want(t, 201, call{method: "POST", path: "/api/v1/warranties", secret: session, header: acting, body: map[string]string{
+	made := p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/v1/warranties", Secret: session, Header: acting, Body: map[string]string{
 		"product_name": "Kettle 7 \u2013 ∅ 12", "serial_number": "HK7-0001 234", "brand": "Halden", "model": "K 7",
 		"gtin": "4006381333931", "start_date": "2026-01-01", "end_date": "2099-12-31"}})
-	p.want(t, 201, call{method: "POST", path: "/api/v1/warranties/" + made.must(t, "data.id") + "/handover", secret: session, header: acting})
-	return made.must(t, "data.reference_number")
+	p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/v1/warranties/" + made.Must(t, "data.id") + "/handover", Secret: session, Header: acting})
+	return made.Must(t, "data.reference_number")
 }
 
 // TestCertificateIsCheckedByAnotherLibrary verifies a certificate with go-jose, as others do.
 func TestCertificateIsCheckedByAnotherLibrary(t *testing.T) {
 	t.Parallel()
-	p := start(t, append([]string{"--data=data"}, unthrottled...)...)
-	reference := p.certified(t)
-	text := p.want(t, 200, call{method: "GET", path: "/verify/" + reference + "/certificate"}).body
+	p := lab.Start(t, append([]string{"--data=data"}, lab.Unthrottled...)...)
+	reference := certified(t, p)
+	text := p.Want(t, 200, lab.Call{Method: "GET", Path: "/verify/" + reference + "/certificate"}).Body
 	var keys jose.JSONWebKeySet
-	if err := json.Unmarshal([]byte(p.want(t, 200, call{method: "GET", path: "/.well-known/jwks.json"}).body), &keys); err != nil {
+	if err := json.Unmarshal([]byte(p.Want(t, 200, lab.Call{Method: "GET", Path: "/.well-known/jwks.json"}).Body), &keys); err != nil {
 		t.Fatal(err)
 	}
 	signed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.EdDSA})
@@ -290,10 +291,10 @@ func TestCertificateIsCheckedByAnotherLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	var claims warranty.CertificateClaims
-	if err := json.Unmarshal(payload, &claims); err != nil || string(claims.ReferenceNumber) != reference || claims.Service != p.url {
+	if err := json.Unmarshal(payload, &claims); err != nil || string(claims.ReferenceNumber) != reference || claims.Service != p.URL {
 		t.Errorf("%+v, %v", claims, err)
 	}
-	if ours, err := p.keys(t).Verify(text); err != nil || ours.IssuedAt != claims.IssuedAt {
+	if ours, err := published(t, p).Verify(text); err != nil || ours.IssuedAt != claims.IssuedAt {
 		t.Errorf("%+v, %v", ours, err)
 	}
 	thumbprint, err := found[0].Thumbprint(crypto.SHA256)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -24,16 +25,16 @@ func TestUnixSocketCountsForwardedAddresses(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "svcd.sock")
 	args := []string{"--listen=unix:" + socket, "--public-url=https://w.example", "--ip-rate-limit=2", "--connections-per-address=1"}
-	p := startIn(t, dir, args...)
+	p := lab.StartIn(t, dir, args...)
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o660 {
 		t.Fatal(info, err)
 	}
 	from := func(forwarded string) int {
-		a, err := p.try(call{method: "GET", path: "/openapi.json", header: map[string]string{"X-Forwarded-For": forwarded}})
+		a, err := p.Try(lab.Call{Method: "GET", Path: "/openapi.json", Header: map[string]string{"X-Forwarded-For": forwarded}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.status
+		return a.Status
 	}
 	for i := range 4 {
 		want := 200
@@ -47,21 +48,21 @@ func TestUnixSocketCountsForwardedAddresses(t *testing.T) {
 			t.Errorf("request of another address: %d", got)
 		}
 	}
-	page, err := p.try(call{method: "GET", path: "/sign-in", header: map[string]string{"X-Forwarded-For": "203.0.113.50"}})
-	if err != nil || page.header.Get("Strict-Transport-Security") == "" {
+	page, err := p.Try(lab.Call{Method: "GET", Path: "/sign-in", Header: map[string]string{"X-Forwarded-For": "203.0.113.50"}})
+	if err != nil || page.Header.Get("Strict-Transport-Security") == "" {
 		t.Error("no Strict-Transport-Security behind a Unix socket:", err)
 	}
 
-	second := exec.Command(svcd(), "--listen=unix:"+socket, "--public-url=https://w.example", "--data="+t.TempDir())
+	second := exec.Command(lab.Svcd(), "--listen=unix:"+socket, "--public-url=https://w.example", "--data="+t.TempDir())
 	var stderr bytes.Buffer
 	second.Stderr = &stderr
 	var exit *exec.ExitError
 	if err := second.Run(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(stderr.String(), "another process listens on") {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
-	p.kill() // leaves the socket behind
-	p = startIn(t, dir, args...)
-	if err := p.stop(); err != nil {
+	p.Kill() // leaves the socket behind
+	p = lab.StartIn(t, dir, args...)
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if exists(socket) {
@@ -89,10 +90,10 @@ func TestSystemdPassesASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	pass := func(args ...string) (*process, error) {
+	pass := func(args ...string) (*lab.Process, error) {
 		// The shell sets LISTEN_PID to its own id, which exec keeps. The first extra file is descriptor 3.
-		command := append([]string{"bash", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, svcd(), "--public-url=http://w.example"}, args...)
-		return launchWith(dir, []*os.File{file}, []string{"LISTEN_FDS=1", "LISTEN_FDNAMES=web",
+		command := append([]string{"bash", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, lab.Svcd(), "--public-url=http://w.example"}, args...)
+		return lab.LaunchWith(dir, []*os.File{file}, []string{"LISTEN_FDS=1", "LISTEN_FDNAMES=web",
 			"NOTIFY_SOCKET=" + filepath.Join(dir, "notify"), "WATCHDOG_USEC=20000"}, command...)
 	}
 	// The kernel queues only a few datagrams, and there is one every 10 ms: read them as they come.
@@ -117,12 +118,12 @@ func TestSystemdPassesASocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "http://" + listener.Addr().String(); p.url != want {
-			t.Errorf("listens on %s, want %s", p.url, want)
+		if want := "http://" + listener.Addr().String(); p.URL != want {
+			t.Errorf("listens on %s, want %s", p.URL, want)
 		}
 		next("READY=1")
 		next("WATCHDOG=1")
-		if err := p.stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 		next("STOPPING=1")
@@ -133,7 +134,7 @@ func TestSystemdPassesASocket(t *testing.T) {
 	} {
 		p, err := pass("--listen=" + listen)
 		if err == nil {
-			p.kill()
+			p.Kill()
 			t.Errorf("%s: svcd starts", listen)
 		} else if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "exit status 2") {
 			t.Errorf("%s: %v", listen, err)

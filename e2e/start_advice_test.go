@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/testenv"
 )
@@ -68,7 +69,7 @@ func TestAForeignSchemaIsRefusedBeforeTablesAreMade(t *testing.T) {
 					return n
 				}
 				before := count()
-				out, code := runSvcd(t, dir, "--database="+database, "--listen="+freeAddress(t))
+				out, code := runSvcd(t, dir, "--database="+database, "--listen="+lab.FreeAddress(t))
 				if code == 0 || !strings.Contains(out, "tables of another program") {
 					t.Errorf("exit %d: %s", code, out)
 				}
@@ -89,12 +90,12 @@ func TestANewDatabaseBesideOldFilesIsNotMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := listFolder(t, dir)
-	refuseSvcd(t, 2, "belongs to another database", dir, "--listen="+freeAddress(t))
+	refuseSvcd(t, 2, "belongs to another database", dir, "--listen="+lab.FreeAddress(t))
 	if after := listFolder(t, dir); !slices.Equal(before, after) {
 		t.Errorf("%v, then %v", before, after)
 	}
 	empty := testenv.Postgres(t)
-	refuseSvcd(t, 2, "belongs to another database", dir, "--listen="+freeAddress(t), "--database="+empty)
+	refuseSvcd(t, 2, "belongs to another database", dir, "--listen="+lab.FreeAddress(t), "--database="+empty)
 	refuseSvcd(t, 2, "has not been started with this database yet", dir, "user", "list", "--database="+empty)
 }
 
@@ -110,7 +111,7 @@ func TestAFolderThatCannotBeWrittenGivesAdvice(t *testing.T) {
 		dir:           "belongs to root (uid 0) and svcd runs as ",
 		dir + "/data": "install -d -m 0700 -o 65534 -g 65534 " + dir + "/data",
 	} {
-		cmd := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", svcd(), "--data="+data, "--listen="+freeAddress(t))
+		cmd := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", lab.Svcd(), "--data="+data, "--listen="+lab.FreeAddress(t))
 		cmd.Env = []string{}
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
@@ -124,13 +125,13 @@ func TestRedisDownPrintsNoLinesOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	redis := "--redis=redis://127.0.0.1:1"
-	p, err := launch(dir, nil, svcd(), "--drain=0s", "--listen="+freeAddress(t), redis)
+	p, err := lab.Launch(dir, nil, lab.Svcd(), "--drain=0s", "--listen="+lab.FreeAddress(t), redis)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.want(t, 401, call{method: "GET", path: "/api/v1/warranties"})
-	p.mustStop(t)
-	for line := range strings.Lines(p.log()) {
+	p.Want(t, 401, lab.Call{Method: "GET", Path: "/api/v1/warranties"})
+	p.MustStop(t)
+	for line := range strings.Lines(p.Log()) {
 		if !strings.HasPrefix(line, "{") {
 			t.Errorf("a line of the library: %s", line)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3/driver"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -23,7 +24,7 @@ func TestBinaryIsStatic(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the test reads ELF files")
 	}
-	file, err := elf.Open(svcd())
+	file, err := elf.Open(lab.Svcd())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +40,12 @@ func TestBinaryIsStatic(t *testing.T) {
 func TestStartIsQuick(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	startIn(t, dir, "--demo").mustStop(t)
+	lab.StartIn(t, dir, "--demo").MustStop(t)
 	least := time.Hour
 	for range 3 {
-		p := startIn(t, dir)
-		p.mustStop(t)
-		least = min(least, p.cmd.ProcessState.UserTime()+p.cmd.ProcessState.SystemTime())
+		p := lab.StartIn(t, dir)
+		p.MustStop(t)
+		least = min(least, p.Cmd.ProcessState.UserTime()+p.Cmd.ProcessState.SystemTime())
 	}
 	t.Logf("starting and stopping takes %v of processor time", least)
 	if least > 3*time.Second {
@@ -56,12 +57,12 @@ func TestStartIsQuick(t *testing.T) {
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, err := launch(dir, nil, "sh", "-c", `umask 000; exec "$0" "$@"`, svcd(), "--listen="+freeAddress(t))
+	p, err := lab.Launch(dir, nil, "sh", "-c", `umask 000; exec "$0" "$@"`, lab.Svcd(), "--listen="+lab.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.kill()
-	p.register(t, "olga") // creates the write-ahead log
+	defer p.Kill()
+	p.Register(t, "olga") // creates the write-ahead log
 	seen := 0
 	err = filepath.WalkDir(filepath.Join(dir, "data"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -86,7 +87,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	startIn(t, dir).mustStop(t)
+	lab.StartIn(t, dir).MustStop(t)
 	file := filepath.Join(dir, "data", "svc.db")
 	db, err := driver.Open("file:" + file)
 	if err != nil {
@@ -96,8 +97,8 @@ func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	if p, err := launch(dir, nil, svcd(), "--listen="+freeAddress(t)); err == nil {
-		p.kill()
+	if p, err := lab.Launch(dir, nil, lab.Svcd(), "--listen="+lab.FreeAddress(t)); err == nil {
+		p.Kill()
 		t.Error("svcd started")
 	} else if !strings.Contains(err.Error(), "exit status 1") || !strings.Contains(err.Error(), "newer version of svcd") {
 		t.Error(err)
@@ -114,15 +115,15 @@ func TestReplicasStartTogether(t *testing.T) {
 }
 
 func startTogether(t *testing.T, database string, want int) {
-	started := make([]*process, 3)
+	started := make([]*lab.Process, 3)
 	errs := make([]error, len(started))
 	var wg sync.WaitGroup
 	for i := range started {
-		dir, args := t.TempDir(), []string{svcd(), "--listen=" + freeAddress(t), "--database=" + database}
-		wg.Go(func() { started[i], errs[i] = launch(dir, nil, append(args, dataOf(args)...)...) })
+		dir, args := t.TempDir(), []string{lab.Svcd(), "--listen=" + lab.FreeAddress(t), "--database=" + database}
+		wg.Go(func() { started[i], errs[i] = lab.Launch(dir, nil, append(args, lab.DataOf(args)...)...) })
 	}
 	wg.Wait()
-	var replicas []*process
+	var replicas []*lab.Process
 	for i, p := range started {
 		if errs[i] != nil {
 			if text := errs[i].Error(); !strings.Contains(text, "exit status 2") || !strings.Contains(text, "svcd: another svcd") {
@@ -130,8 +131,8 @@ func startTogether(t *testing.T, database string, want int) {
 			}
 			continue
 		}
-		defer p.kill()
-		if log := p.log(); strings.Contains(log, `"level":"ERROR"`) {
+		defer p.Kill()
+		if log := p.Log(); strings.Contains(log, `"level":"ERROR"`) {
 			t.Errorf("replica %d: %s", i, log)
 		}
 		replicas = append(replicas, p)
@@ -139,15 +140,15 @@ func startTogether(t *testing.T, database string, want int) {
 	if len(replicas) != want {
 		t.Fatalf("%d processes serve the database, want %d", len(replicas), want)
 	}
-	session := replicas[0].register(t, "olga")
+	session := replicas[0].Register(t, "olga")
 	for i, p := range replicas {
-		p.want(t, 201, create(session, fmt.Sprint("Kettle ", i), ""))
+		p.Want(t, 201, lab.Create(session, fmt.Sprint("Kettle ", i), ""))
 	}
-	if got := len(replicas[len(replicas)-1].products(t, session)); got != len(replicas) {
+	if got := len(replicas[len(replicas)-1].Products(t, session)); got != len(replicas) {
 		t.Errorf("%d records, want %d", got, len(replicas))
 	}
 	for _, p := range replicas {
-		p.mustStop(t)
+		p.MustStop(t)
 	}
 }
 
@@ -157,8 +158,8 @@ func TestStartIsCutShort(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, database string) {
 		for i, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL} {
-			args := []string{"--listen=" + freeAddress(t), database}
-			cmd := exec.Command(svcd(), append(args, dataOf(args)...)...)
+			args := []string{"--listen=" + lab.FreeAddress(t), database}
+			cmd := exec.Command(lab.Svcd(), append(args, lab.DataOf(args)...)...)
 			var log strings.Builder
 			cmd.Dir, cmd.Stderr = t.TempDir(), &log
 			if err := cmd.Start(); err != nil {
@@ -172,8 +173,8 @@ func TestStartIsCutShort(t *testing.T) {
 				t.Errorf("after SIGTERM: %v: %s", ended, log.String())
 			}
 		}
-		p := start(t, database)
-		p.want(t, 201, create(p.register(t, "olga"), "Kettle", ""))
+		p := lab.Start(t, database)
+		p.Want(t, 201, lab.Create(p.Register(t, "olga"), "Kettle", ""))
 	})
 }
 
@@ -182,48 +183,48 @@ func TestStartIsCutShort(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	startIn(t, dir, unthrottled...).mustStop(t)
-	args := append([]string{"sh", "-c", `ulimit -f 4000; exec "$0" "$@"`, svcd(), "--listen=" + freeAddress(t)}, unthrottled...)
-	p, err := launch(dir, nil, args...)
+	lab.StartIn(t, dir, lab.Unthrottled...).MustStop(t)
+	args := append([]string{"sh", "-c", `ulimit -f 4000; exec "$0" "$@"`, lab.Svcd(), "--listen=" + lab.FreeAddress(t)}, lab.Unthrottled...)
+	p, err := lab.Launch(dir, nil, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.kill()
-	session := p.register(t, "olga")
+	defer p.Kill()
+	session := p.Register(t, "olga")
 	acknowledged := map[string]bool{}
 	refusals := 0
 	for i := 0; i < 3000 && refusals < 20; i++ {
 		product := fmt.Sprint("Kettle ", i)
-		a, err := p.try(create(session, product, ""))
+		a, err := p.Try(lab.Create(session, product, ""))
 		switch {
 		case err != nil:
 			refusals = 20 // the process may have stopped
-		case a.status == 201:
+		case a.Status == 201:
 			acknowledged[product] = true
-		case a.status == 503 && a.header.Get("Retry-After") != "":
+		case a.Status == 503 && a.Header.Get("Retry-After") != "":
 			refusals++
 		default:
-			t.Fatalf("%d: %s", a.status, a.body)
+			t.Fatalf("%d: %s", a.Status, a.Body)
 		}
 	}
 	if refusals == 0 {
 		t.Fatal("the disk was never full")
 	}
 	t.Logf("%d records until the disk was full", len(acknowledged))
-	p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}) // reads still work
-	testenv.Wait(t, "/readyz reports failing writes", func() bool {                  // C7
-		if a, err := p.try(create(session, "Kettle", "")); err != nil || a.status != 503 {
-			t.Fatalf("a write on a full disk: %d, %v", a.status, err)
+	p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/warranties", Secret: session}) // reads still work
+	testenv.Wait(t, "/readyz reports failing writes", func() bool {                      // C7
+		if a, err := p.Try(lab.Create(session, "Kettle", "")); err != nil || a.Status != 503 {
+			t.Fatalf("a write on a full disk: %d, %v", a.Status, err)
 		}
-		return strings.Contains(p.want(t, 200, call{method: "GET", path: "/readyz"}).body, `"writes":"failing"`)
+		return strings.Contains(p.Want(t, 200, lab.Call{Method: "GET", Path: "/readyz"}).Body, `"writes":"failing"`)
 	})
-	p.kill()
-	again := startIn(t, dir, unthrottled...)
-	have := again.products(t, session)
+	p.Kill()
+	again := lab.StartIn(t, dir, lab.Unthrottled...)
+	have := again.Products(t, session)
 	for product := range acknowledged {
 		if have[product] != 1 {
 			t.Errorf("%s was acknowledged and exists %d times", product, have[product])
 		}
 	}
-	again.want(t, 201, create(session, "after", ""))
+	again.Want(t, 201, lab.Create(session, "after", ""))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -22,21 +23,21 @@ func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, database string) {
-		p := start(t, append(unthrottled, database)...)
-		session := p.register(t, "olga")
-		secret, id := p.token(t, session, "load", 1_000_000)
+		p := lab.Start(t, append(lab.Unthrottled, database)...)
+		session := p.Register(t, "olga")
+		secret, id := p.Token(t, session, "load", 1_000_000)
 		l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
 		go func() { defer close(done); l.run(p, secret, "load", 8, 5000, stop) }()
 		testenv.Wait(t, "load", func() bool { return l.progress() > 200 })
 		asked := time.Now()
-		p.mustStop(t)
+		p.MustStop(t)
 		took := time.Since(asked)
 		close(stop)
 		<-done
 		t.Logf("stopped in %v after %d creates", took.Round(time.Millisecond), len(l.acknowledged))
 
 		handled := 0
-		for _, line := range p.logged("request") {
+		for _, line := range p.Logged("request") {
 			if line["route"] == "POST /api/v1/warranties" && line["status"] == 201.0 {
 				handled++
 			}
@@ -52,16 +53,16 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 		for status, answers := range l.refused {
 			if status != 503 {
-				t.Errorf("%d times %d: %s", len(answers), status, answers[0].body)
+				t.Errorf("%d times %d: %s", len(answers), status, answers[0].Body)
 			}
 		}
 
-		p = start(t, append(unthrottled, database)...)
+		p = lab.Start(t, append(lab.Unthrottled, database)...)
 		// Usage counted in memory was written before the exit; this request is counted later.
-		if got := p.want(t, 200, call{method: "GET", path: "/api/integration-tokens/" + id, secret: session}).must(t, "data.usage.0.requests"); got != fmt.Sprint(handled) {
+		if got := p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/integration-tokens/" + id, Secret: session}).Must(t, "data.usage.0.requests"); got != fmt.Sprint(handled) {
 			t.Errorf("%s requests of the token were counted, want %d", got, handled)
 		}
-		have := p.products(t, secret)
+		have := p.Products(t, secret)
 		if len(have) != handled {
 			t.Errorf("%d records exist, %d were created", len(have), handled)
 		}
@@ -79,31 +80,31 @@ func TestCrashUnderLoad(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
 	eachDatabase(t, func(t *testing.T, database string) {
-		args := append(slices.Clone(unthrottled), database)
-		p := start(t, args...)
-		secret, _ := p.token(t, p.register(t, "olga"), "load", 1_000_000)
+		args := append(slices.Clone(lab.Unthrottled), database)
+		p := lab.Start(t, args...)
+		secret, _ := p.Token(t, p.Register(t, "olga"), "load", 1_000_000)
 		l, unanswered, replayed := newLoad(), 0, 0
 		for round := range rounds {
 			before := l.progress()
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() { defer close(done); l.run(p, secret, fmt.Sprint("round", round), 8, 1000, stop) }()
 			testenv.Wait(t, "load", func() bool { return l.progress() >= before+30+7*round })
-			p.kill()
+			p.Kill()
 			close(stop)
 			<-done
 			unanswered += len(l.unanswered)
 
-			p = start(t, args...)
+			p = lab.Start(t, args...)
 			for key := range l.unanswered {
-				a := p.want(t, 201, create(secret, key, key))
-				if a.header.Get("Idempotent-Replayed") == "true" {
+				a := p.Want(t, 201, lab.Create(secret, key, key))
+				if a.Header.Get("Idempotent-Replayed") == "true" {
 					replayed++
 				}
 				l.acknowledged[key] = true
 			}
 			clear(l.unanswered)
 		}
-		have := p.products(t, secret)
+		have := p.Products(t, secret)
 		t.Logf("%d creates, %d unanswered at a kill, of which %d had been made", len(l.acknowledged), unanswered, replayed)
 		for key := range l.acknowledged {
 			if have[key] != 1 {

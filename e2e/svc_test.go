@@ -23,11 +23,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
-
-// svc is the path of the command-line client.
-func svc() string { return filepath.Join(binaries, "svc") }
 
 // parses checks the format of an output: one line of JSON unless another format is
 // given.
@@ -49,7 +47,7 @@ func parses(ts *testscript.TestScript, s *script, args []string) {
 		if !json.Valid([]byte(text)) || form == "json" && strings.Count(text, "\n") != 1 {
 			ts.Fatalf("not one line of JSON: %q", text)
 		}
-		s.last.body = text
+		s.last.Body = text
 	case "ndjson":
 		for line := range strings.Lines(text) {
 			if !json.Valid([]byte(line)) {
@@ -107,7 +105,7 @@ func terminal(ts *testscript.TestScript, _ *script, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: terminal N [-cols=C] [-after=REGEXP [-hidden] -type=FILE] command…")
 	}
-	program := filepath.Join(binaries, args[1])
+	program := filepath.Join(lab.Binaries, args[1])
 	cmd := exec.Command(program, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "SVC_BASE_URL", "SVC_API_KEY", "SVC_API_KEY_FILE", "NO_COLOR", "TERM"} {
@@ -128,15 +126,15 @@ func terminal(ts *testscript.TestScript, _ *script, args []string) {
 
 // caller runs svc against a new server with a token.
 type caller struct {
-	server *process
+	server *lab.Process
 	env    []string
 }
 
 func newCaller(t testing.TB) caller {
 	t.Helper()
-	p := start(t, unthrottled...)
-	token, _ := p.token(t, p.register(t, "ada"), "cli", 1_000_000)
-	return caller{p, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_BASE_URL=" + p.url + "/api/v1", "SVC_API_KEY=" + token}}
+	p := lab.Start(t, lab.Unthrottled...)
+	token, _ := p.Token(t, p.Register(t, "ada"), "cli", 1_000_000)
+	return caller{p, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_BASE_URL=" + p.URL + "/api/v1", "SVC_API_KEY=" + token}}
 }
 
 // TestSvcStartsQuickly measures the CPU time of a start, which does not depend on other load.
@@ -144,7 +142,7 @@ func TestSvcStartsQuickly(t *testing.T) {
 	t.Parallel()
 	least := time.Hour
 	for range 10 {
-		cmd := exec.Command(svc(), "--help")
+		cmd := exec.Command(lab.Svc(), "--help")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -167,10 +165,10 @@ func TestSvcHoldsNoDatabase(t *testing.T) {
 		return string(out)
 	}
 	drivers := regexp.MustCompile(`pgx|sqlite|redis|modernc`)
-	if found := drivers.FindString(modules(svc())); found != "" {
+	if found := drivers.FindString(modules(lab.Svc())); found != "" {
 		t.Errorf("svc contains %s", found)
 	}
-	if !drivers.MatchString(modules(svcd())) {
+	if !drivers.MatchString(modules(lab.Svcd())) {
 		t.Error("svcd contains no database either: the check does not work")
 	}
 }
@@ -188,12 +186,12 @@ func TestSvcGuideRuns(t *testing.T) {
 	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(part, -1) {
 		lines.WriteString(block[1])
 	}
-	p := start(t, "--demo")
-	token := regexp.MustCompile(`SVC_API_KEY=(\S+)`).FindStringSubmatch(p.output())
-	password := regexp.MustCompile(`owner@demo.example +password (\S+)`).FindStringSubmatch(p.output())
-	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(lines.String(), "http://127.0.0.1:8080", p.url))
+	p := lab.Start(t, "--demo")
+	token := regexp.MustCompile(`SVC_API_KEY=(\S+)`).FindStringSubmatch(p.Output())
+	password := regexp.MustCompile(`owner@demo.example +password (\S+)`).FindStringSubmatch(p.Output())
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(lines.String(), "http://127.0.0.1:8080", p.URL))
 	cmd.Dir = t.TempDir()
-	cmd.Env = []string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + token[1], "DEMO_PASSWORD=" + password[1]}
+	cmd.Env = []string{"PATH=" + lab.Binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + token[1], "DEMO_PASSWORD=" + password[1]}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -227,7 +225,7 @@ func items(t testing.TB, rows int) string {
 // measured runs svc and returns its peak memory in MiB and its duration.
 func (c caller) measured(t testing.TB, out io.Writer, args ...string) (int, time.Duration) {
 	t.Helper()
-	cmd := exec.Command(svc(), args...)
+	cmd := exec.Command(lab.Svc(), args...)
 	var errs bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(slices.Clip(c.env), "GOGC=50"), out, &errs
 	started := time.Now()
@@ -318,7 +316,7 @@ func (n *lineCounter) Write(b []byte) (int, error) {
 func TestSvcEndsAtCtrlC(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t)
-	cmd := exec.Command(svc(), "warranties", "import", "-", "--debug")
+	cmd := exec.Command(lab.Svc(), "warranties", "import", "-", "--debug")
 	cmd.Env, cmd.Dir = c.env, t.TempDir()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -369,7 +367,7 @@ func TestSvcWaitsAtTheRateLimit(t *testing.T) {
 		fmt.Fprintf(w, `{"data":{"results":[%s]}}`, strings.Repeat(result, len(sent.Items))[1:])
 	}))
 	defer server.Close()
-	cmd := exec.Command(svc(), "warranties", "import", items(t, 250)) // five batches
+	cmd := exec.Command(lab.Svc(), "warranties", "import", items(t, 250)) // five batches
 	cmd.Env = []string{"SVC_BASE_URL=" + server.URL + "/api/v1", "SVC_API_KEY=svc_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg3YSfms", "HOME=" + t.TempDir()}
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

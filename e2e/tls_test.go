@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -51,9 +52,9 @@ func certificates(t *testing.T, count int64) (key string, certs []string) {
 }
 
 // servedSerial returns the serial number of the certificate that the server presents.
-func servedSerial(t *testing.T, p *process) string {
+func servedSerial(t *testing.T, p *lab.Process) string {
 	t.Helper()
-	conn, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), &tls.Config{InsecureSkipVerify: true})
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +65,11 @@ func servedSerial(t *testing.T, p *process) string {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	key, certs := certificates(t, 1)
-	plain := freeAddress(t)
-	p := start(t, "--tls-cert="+certs[0], "--tls-key="+key, "--http-listen="+plain, "--connections-per-address=3", "--admin-listen="+freeAddress(t))
-	address := strings.TrimPrefix(p.url, "https://")
+	plain := lab.FreeAddress(t)
+	p := lab.Start(t, "--tls-cert="+certs[0], "--tls-key="+key, "--http-listen="+plain, "--connections-per-address=3", "--admin-listen="+lab.FreeAddress(t))
+	address := strings.TrimPrefix(p.URL, "https://")
 
-	resp, err := p.client.Get(p.url + "/sign-in")
+	resp, err := p.Client.Get(p.URL + "/sign-in")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +77,11 @@ func TestTLS(t *testing.T) {
 	if resp.ProtoMajor != 2 || resp.Header.Get("Strict-Transport-Security") == "" {
 		t.Errorf("%s, headers %v", resp.Proto, resp.Header)
 	}
-	location := p.want(t, 201, create(p.register(t, "olga"), "Kettle", "")).header.Get("Location")
+	location := p.Want(t, 201, lab.Create(p.Register(t, "olga"), "Kettle", "")).Header.Get("Location")
 	if !strings.HasPrefix(location, "https://"+address+"/") {
 		t.Errorf("the public URL is not https by default: %s", location)
 	}
-	p.client.CloseIdleConnections()
+	p.Client.CloseIdleConnections()
 	if conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
 		conn.Close()
 		t.Error("TLS 1.1 is accepted")
@@ -141,10 +142,10 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: %s, want %s", request, got, want)
 		}
 	}
-	if log := p.log(); strings.Contains(log, "TLS handshake error") {
+	if log := p.Log(); strings.Contains(log, "TLS handshake error") {
 		t.Error("failed handshakes are logged at info")
 	}
-	if err := p.stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -32,7 +33,7 @@ func eachUnfinished(t *testing.T, test func(t *testing.T, u unfinishedRestore)) 
 			u := unfinishedRestore{dir: t.TempDir()}
 			p, _ := withDocuments(t, u.dir, 8, "--data=data")
 			mustSvcd(t, u.dir, "backup", "whole.tar")
-			p.mustStop(t)
+			p.MustStop(t)
 			var err error
 			if u.backup, err = os.ReadFile(filepath.Join(u.dir, "whole.tar")); err != nil {
 				t.Fatal(err)
@@ -53,7 +54,7 @@ func (u unfinishedRestore) svcd(args ...string) []string { return append(args, u
 // killAfter feeds the first bytes of the backup to a restore, waits until it has made something, and kills it.
 func (u unfinishedRestore) killAfter(t *testing.T, bytes int) {
 	t.Helper()
-	cmd := exec.Command(svcd(), u.svcd("restore", "-")...)
+	cmd := exec.Command(lab.Svcd(), u.svcd("restore", "-")...)
 	cmd.Dir, cmd.Env = u.dir, []string{"PATH=" + os.Getenv("PATH")}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -132,9 +133,9 @@ func (u unfinishedRestore) finishes(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(u.dir, "new", "*.unfinished*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	p := startIn(t, u.dir, u.args...)
-	p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": "olga@people.example", "password": password}})
-	p.mustStop(t)
+	p := lab.StartIn(t, u.dir, u.args...)
+	p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/auth/sessions", Body: map[string]string{"email": "olga@people.example", "password": lab.Password}})
+	p.MustStop(t)
 	if out := mustSvcd(t, u.dir, u.svcd("doctor", "--deep")...); strings.Contains(out, "failed") || !strings.Contains(out, "8 files") {
 		t.Error(out)
 	}
@@ -209,7 +210,7 @@ func TestAKilledCopyIsNotAnEmptyService(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
-	p.mustStop(t)
+	p.MustStop(t)
 	target := testenv.Postgres(t)
 	u := unfinishedRestore{dir: dir, database: target, args: []string{"--data=new", "--database=" + target}}
 	u.query(t, `CREATE TABLE svcd_unfinished_restore (attempt TEXT NOT NULL)`)
@@ -221,5 +222,5 @@ func TestAKilledCopyIsNotAnEmptyService(t *testing.T) {
 	if u.marked(t) {
 		t.Error("a finished copy left its marker")
 	}
-	startIn(t, dir, slices.Concat(u.args, []string{"--signing-key=data/signing-key.pem"})...).mustStop(t)
+	lab.StartIn(t, dir, slices.Concat(u.args, []string{"--signing-key=data/signing-key.pem"})...).MustStop(t)
 }

@@ -21,6 +21,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	_ "github.com/ncruces/go-sqlite3/driver"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -36,8 +37,8 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 		t.Run(filepath.Base(release)+"/sqlite", func(t *testing.T) {
 			t.Parallel()
 			data, fresh := unpack(t, release, "sqlite"), t.TempDir()
-			checkUpgraded(t, start(t, "--data="+data), data)
-			start(t, "--data="+fresh)
+			checkUpgraded(t, lab.Start(t, "--data="+data), data)
+			lab.Start(t, "--data="+fresh)
 			checkSchema(t, "sqlite3", "file:"+data+"/svc.db", "file:"+fresh+"/svc.db",
 				`SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master`)
 		})
@@ -45,9 +46,9 @@ func TestUpgradeFromEveryRelease(t *testing.T) {
 			t.Parallel()
 			data, database := unpack(t, release, "postgres"), testenv.PostgresDatabase(t)
 			loadDump(t, database, filepath.Join(data, "dump.sql"))
-			checkUpgraded(t, start(t, "--data="+data, "--database="+database), data)
+			checkUpgraded(t, lab.Start(t, "--data="+data, "--database="+database), data)
 			fresh := testenv.PostgresDatabase(t)
-			start(t, "--database="+fresh)
+			lab.Start(t, "--database="+fresh)
 			checkSchema(t, "pgx", database, fresh, `SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable
 					FROM information_schema.columns WHERE table_schema = 'public'
 				UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'`)
@@ -128,16 +129,16 @@ func records(t *testing.T, list string) map[string]map[string]any {
 }
 
 // checkUpgraded compares what the demo's token and owner see with what the release showed.
-func checkUpgraded(t *testing.T, p *process, data string) {
+func checkUpgraded(t *testing.T, p *lab.Process, data string) {
 	t.Helper()
 	printed, err := os.ReadFile(filepath.Join(data, "demo.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := string(regexp.MustCompile(`SVC_API_KEY=(\S+)`).FindSubmatch(printed)[1])
-	session := p.signInAs(t, printed, "owner@demo.example")
+	session := signInAs(t, p, printed, "owner@demo.example")
 	get := func(path, secret string) string {
-		return p.want(t, 200, call{method: "GET", path: path, secret: secret}).body
+		return p.Want(t, 200, lab.Call{Method: "GET", Path: path, Secret: secret}).Body
 	}
 	for _, list := range []string{"warranties", "claims", "documents"} {
 		stored, err := os.ReadFile(filepath.Join(data, list+".json"))
@@ -166,8 +167,8 @@ func checkUpgraded(t *testing.T, p *process, data string) {
 		}
 	}
 	for id := range records(t, get("/api/v1/warranties?q=miele", key)) {
-		p.want(t, 200, call{method: "PUT", path: "/api/v1/warranties/" + id, secret: session,
-			body: map[string]string{"category": "Upgraded"}})
+		p.Want(t, 200, lab.Call{Method: "PUT", Path: "/api/v1/warranties/" + id, Secret: session,
+			Body: map[string]string{"category": "Upgraded"}})
 		if history := get("/api/warranties/"+id+"/history", session); !strings.Contains(history, "Upgraded") {
 			t.Errorf("the history is %s", history)
 		}
@@ -175,9 +176,9 @@ func checkUpgraded(t *testing.T, p *process, data string) {
 }
 
 // signInAs signs in with a password that the demo printed.
-func (p *process) signInAs(t *testing.T, printed []byte, email string) string {
+func signInAs(t *testing.T, p *lab.Process, printed []byte, email string) string {
 	t.Helper()
 	password := regexp.MustCompile(regexp.QuoteMeta(email) + ` +password (\S+)`).FindSubmatch(printed)
-	return p.want(t, 201, call{method: "POST", path: "/api/auth/sessions",
-		body: map[string]string{"email": email, "password": string(password[1])}}).must(t, "data.access_token")
+	return p.Want(t, 201, lab.Call{Method: "POST", Path: "/api/auth/sessions",
+		Body: map[string]string{"email": email, "password": string(password[1])}}).Must(t, "data.access_token")
 }

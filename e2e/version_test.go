@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/version"
 )
 
@@ -18,8 +19,8 @@ import (
 func TestOneVersionEverywhere(t *testing.T) {
 	t.Parallel()
 	want := ""
-	admin := freeAddress(t)
-	p := start(t, "--admin-listen="+admin)
+	admin := lab.FreeAddress(t)
+	p := lab.Start(t, "--admin-listen="+admin)
 	check := func(where, got string) {
 		t.Helper()
 		if got != want {
@@ -34,12 +35,12 @@ func TestOneVersionEverywhere(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	want = strings.TrimPrefix(output(exec.Command(svcd(), "version")), "svcd version ")
+	want = strings.TrimPrefix(output(exec.Command(lab.Svcd(), "version")), "svcd version ")
 	if want == version.Release || !strings.HasPrefix(want, "dev") {
 		t.Errorf("a plain go build says %q", want)
 	}
-	check("svcd --version", strings.TrimPrefix(output(exec.Command(svcd(), "--version")), "svcd version "))
-	check("svc --version", strings.TrimPrefix(output(exec.Command(filepath.Join(binaries, "svc"), "--version")), "svc "))
+	check("svcd --version", strings.TrimPrefix(output(exec.Command(lab.Svcd(), "--version")), "svcd version "))
+	check("svc --version", strings.TrimPrefix(output(exec.Command(filepath.Join(lab.Binaries, "svc"), "--version")), "svc "))
 	check("svc-mcp --version", strings.TrimPrefix(output(mcpCommand(t, nil, "--version")), "svc-mcp "))
 
 	field := func(text []byte, name string) string {
@@ -52,7 +53,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 		return value
 	}
 	for _, path := range []string{"/.well-known/mcp.json", "/.well-known/agent-card.json"} {
-		check(path, field([]byte(p.want(t, 200, call{method: "GET", path: path}).body), "version"))
+		check(path, field([]byte(p.Want(t, 200, lab.Call{Method: "GET", Path: path}).Body), "version"))
 	}
 	server, err := os.ReadFile("../server.json")
 	if err != nil {
@@ -62,7 +63,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 		t.Errorf("server.json reports %q, want %q", got, version.Release)
 	}
 
-	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	secret, _ := p.Token(t, p.Register(t, "ada"), "agent", 1000)
 	m := mcpStart(t, mcpEnv(p, secret))
 	var hello struct{ ServerInfo struct{ Version string } }
 	a := m.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)

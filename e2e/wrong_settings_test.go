@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/testenv"
 )
@@ -211,7 +212,7 @@ func TestWrongSettingsAreRefusedAndLeaveNothing(t *testing.T) {
 			args = append(args, "--config="+file)
 		}
 		if !strings.Contains(row.args, "--listen=") || strings.Contains(row.args, "--admin-listen=%") {
-			args = append(args, "--listen="+freeAddress(t))
+			args = append(args, "--listen="+lab.FreeAddress(t))
 		}
 		if row.args == "--public-url" {
 			args = args[:1]
@@ -245,7 +246,7 @@ func TestWrongSettingsAreRefusedAndLeaveNothing(t *testing.T) {
 // runBriefly runs svcd and kills it if it starts.
 func runBriefly(t *testing.T, dir, env string, args ...string) (stderr string, code int) {
 	t.Helper()
-	cmd := exec.Command(svcd(), args...)
+	cmd := exec.Command(lab.Svcd(), args...)
 	var text bytes.Buffer
 	cmd.Dir, cmd.Stderr, cmd.WaitDelay = dir, &text, testenv.Patience
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
