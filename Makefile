@@ -53,7 +53,9 @@ test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 
 .PHONY: long
 long: ## run all of the matrices and properties that make test runs a part of on PostgreSQL
-	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store
+	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store \
+		./warranty ./api ./internal/sheet ./internal/cli ./internal/limit ./internal/archive
+	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -run=RoundTrip ./internal/web
 
 .PHONY: feed
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -281,5 +283,27 @@ func TestOnlyTestsWeakenPasswords(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Error("no file uses PasswordCost: the check does not work")
+	}
+}
+
+// TestPropertiesAreRepeatable checks that tests of properties go through testenv, which gives them a fixed seed in CI: luck
+// must not decide whether a change lands.
+func TestPropertiesAreRepeatable(t *testing.T) {
+	direct, seen := "rapid."+"Check(", 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		switch text := read(t, name); {
+		case !strings.Contains(text, direct):
+		case name == filepath.Join("internal", "testenv", "long.go"):
+			seen++
+		default:
+			t.Errorf("%s calls %s) instead of testenv.Property", name, direct)
+		}
+		return nil
+	})
+	if err != nil || seen == 0 {
+		t.Errorf("the check does not work: %v", err)
 	}
 }

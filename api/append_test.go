@@ -6,13 +6,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
 // TestAppendedJSONIsTheSame compares appendWarranty with reflection. It fails if a field
 // is missing there.
 func TestAppendedJSONIsTheSame(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		page := warranty.Page[warranty.Warranty]{Data: rapid.SliceOfN(rapid.Custom(anyWarranty), 0, 3).Draw(t, "data"),
 			Pagination: warranty.Pagination{Page: rapid.Int().Draw(t, "page"), Limit: 20, Total: rapid.Int64().Draw(t, "total"),
 				TotalPages: 7}}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -201,7 +202,7 @@ func TestRequestRoundTrip(t *testing.T) {
 	for _, s := range api.Operations() {
 		t.Run(s.Name, func(t *testing.T) {
 			inputs := anyInput(s)
-			rapid.Check(t, func(t *rapid.T) {
+			testenv.Property(t, func(t *rapid.T) {
 				in := inputs.Draw(t, "in")
 				req, err := s.Request(in)
 				if err != nil {
@@ -226,7 +227,7 @@ func TestArgumentsRoundTrip(t *testing.T) {
 	for _, s := range api.Operations() {
 		t.Run(s.Name, func(t *testing.T) {
 			inputs := anyInput(s)
-			rapid.Check(t, func(t *rapid.T) {
+			testenv.Property(t, func(t *rapid.T) {
 				in := inputs.Draw(t, "in")
 				for _, p := range s.Params {
 					if p.In == api.Path && field(in, p).IsZero() {

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -84,7 +85,7 @@ func anyDate() *rapid.Generator[warranty.Date] {
 }
 
 func TestDateRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		d := anyDate().Draw(t, "d")
 		if got, err := warranty.ParseDate(d.String()); err != nil || got != d {
 			t.Errorf("%d is encoded as %s and read as %d, %v", d, d, got, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -80,7 +81,7 @@ func TestShow(t *testing.T) {
 // TestShowAgreesWithCovers checks that a warranty is shown as active exactly on the days
 // that it covers.
 func TestShowAgreesWithCovers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		w := sample()
 		w.StartDate, w.EndDate = anyDate().Draw(t, "start"), anyDate().Draw(t, "end")
 		w.Standing = rapid.SampledFrom([]warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled}).Draw(t,

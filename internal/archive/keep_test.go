@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"warranty.example/svc/internal/archive"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -107,7 +108,7 @@ func TestWhatPoliciesDelete(t *testing.T) {
 // months and newest backups. Deleting again deletes nothing.
 func TestPoliciesKeepWhatTheyPromise(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		number := rapid.IntRange(0, 12)
 		policy := archive.Policy{Last: number.Draw(t, "last"), Daily: number.Draw(t, "daily"),
 			Weekly: number.Draw(t, "weekly"), Monthly: number.Draw(t, "monthly")}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // shifting is a service whose list changes between pages. Records are numbers; the
@@ -51,7 +53,7 @@ func sequence(from, to int) (list []int) {
 // TestExportMissesNothing changes the list during the export. Records that exist the
 // whole time are written exactly once.
 func TestExportMissesNothing(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testenv.Property(t, func(rt *rapid.T) {
 		total := rapid.IntRange(0, 450).Draw(rt, "records")
 		s := &shifting{records: sequence(1, total)}
 		stays := map[int]bool{}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // hostile has texts that control terminals or mislead readers.
@@ -30,7 +32,7 @@ func TestShownTextActsOnNothing(t *testing.T) {
 			t.Fatalf("safeLines(%q) = %q", s, got)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		check(t, rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile),
 			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"))
 	})
@@ -46,7 +48,7 @@ func TestShownTextActsOnNothing(t *testing.T) {
 }
 
 func TestPlainJSONMeansTheSame(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile)).Draw(t, "text")
 		s = strings.ToValidUTF8(s, "?")
 		var b strings.Builder
@@ -70,7 +72,7 @@ func TestPlainJSONMeansTheSame(t *testing.T) {
 }
 
 func TestFitIsExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		s := safeLine(rapid.String().Draw(t, "text"))
 		columns := rapid.IntRange(1, 40).Draw(t, "columns")
 		if got := width(fit(s, columns)); got != columns {

@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"pgregory.net/rapid"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // clock is a clock that tests advance.
@@ -329,7 +331,7 @@ func TestMemoryBehavesAsTheModel(t *testing.T) {
 		defer func() { _ = checks.Value.Set(old) }()
 	}
 	var worst atomic.Int64
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		c := newClock()
 		m := NewMemory(c.now)
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")

@@ -70,7 +70,8 @@ const separators = ",;\t|"
 // separatorLines is the number of lines in which the separator is looked for. The first ones may be a title.
 const separatorLines = 40
 
-// separator returns the separator that is in the same number in the most lines, outside quotes.
+// separator returns the separator between the most known column names, or else the one that is in the same number in the
+// most lines, outside quotes.
 func separator(head []byte) rune {
 	lines, quoted := []map[rune]int{{}}, false
 	for _, r := range string(head) {
@@ -79,14 +80,33 @@ func separator(head []byte) rune {
 			quoted = !quoted
 		case r == '\n' && !quoted:
 			if len(lines) == separatorLines {
-				return commonest(lines)
+				return named(head, commonest(lines))
 			}
 			lines = append(lines, map[rune]int{})
 		case !quoted:
 			lines[len(lines)-1][r]++
 		}
 	}
-	return commonest(lines)
+	return named(head, commonest(lines))
+}
+
+// named returns the separator between the most known column names in the first lines, or fallback if none separates two.
+// What is inside the cells of records, such as a list with semicolons, says less than the names.
+func named(head []byte, fallback rune) rune {
+	best, most := fallback, 1
+	lines := strings.SplitN(string(head), "\n", headRows+1)
+	for _, line := range lines[:min(len(lines), headRows)] {
+		for _, r := range separators {
+			var cells []string
+			for name := range strings.SplitSeq(line, string(r)) {
+				cells = append(cells, strings.Trim(name, "\" \r"))
+			}
+			if n := knownNames(cells); n > most {
+				best, most = r, n
+			}
+		}
+	}
+	return best
 }
 
 // commonest returns the separator with which the most cells are in lines of the same length.

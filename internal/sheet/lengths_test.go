@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -110,7 +111,7 @@ func TestNoLengthIsReadAsAnother(t *testing.T) {
 	for word, u := range unitWords {
 		wordList[u] = append(wordList[u], word)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		number := fmt.Sprint(rapid.IntRange(0, 999).Draw(t, "whole"))
 		if rapid.Bool().Draw(t, "decimal") {
 			number += rapid.SampledFrom([]string{".", ","}).Draw(t, "point") +

@@ -88,13 +88,17 @@ func readProducts(file io.ReadSeeker, limit int, lazy bool) (rows []ProductRow, 
 				Fix:  warranty.Textf("Split it into several files."),
 			}
 		}
-		if row.Skip != "" {
+		total := row.Skip == Total
+		if row.Skip != "" && !total {
 			continue
 		}
-		row.from = &m
+		row.Skip, row.from = "", &m
 		p := ProductRow{Row: row}
 		if p.Err == nil {
 			p.Err = m.product(row.record, unit, &p.Product)
+		}
+		if total && p.Err != nil {
+			continue // a product named "Total Care" is valid, and a total is not
 		}
 		rows = append(rows, p)
 	}

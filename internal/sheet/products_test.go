@@ -40,3 +40,12 @@ func TestReadProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestReadProductsNamedTotal: a product whose name begins like a total is no total.
+func TestReadProductsNamedTotal(t *testing.T) {
+	const text = "name,brand,model,gtin,category,length\nTotal Care,,,,,24\nHob,,,,,24\nTotal,,,,,\n"
+	rows, err := sheet.ReadProducts(strings.NewReader(text), 10)
+	if err != nil || len(rows) != 2 || rows[0].Err != nil || rows[0].Product.Name != "Total Care" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}

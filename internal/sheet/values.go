@@ -45,19 +45,26 @@ var (
 	rounded = regexp.MustCompile(`^[1-9]\d{5,}000000$`)
 	// asDay is a number such as 3-4 that a spreadsheet took for a date.
 	asDay = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$|^\d{2}\.\d{2}\.\d{4}$`)
-	// errorCell is what a cell shows whose formula failed, or whose column is too narrow.
-	errorCell = regexp.MustCompile(`^#(?:N/A|NV|REF!|BEZUG!|VALUE!|WERT!|DIV/0!|NAME\?|NUM!|ZAHL!|NULL!|#+)$`)
+	// errorCell is what a cell shows whose formula failed.
+	errorCell = regexp.MustCompile(`^#(?:N/A|NV|REF!|BEZUG!|VALUE!|WERT!|DIV/0!|NAME\?|NUM!|ZAHL!|NULL!)$`)
+	// narrow is what a text has that was copied from a spreadsheet whose column was too narrow for a number or a date.
+	narrow = regexp.MustCompile(`^#{3,}$`)
 )
 
 // isRuined reports whether a spreadsheet changed a serial number or an id, so that it is not what was typed.
 func isRuined(text string) bool {
-	return scientific.MatchString(text) || rounded.MatchString(text) || asDay.MatchString(text) || errorCell.MatchString(text)
+	return scientific.MatchString(text) || rounded.MatchString(text) || asDay.MatchString(text) || errorCell.MatchString(text) ||
+		narrow.MatchString(text)
 }
 
-// ruined refuses numbers that a spreadsheet changed, and cells whose formula failed.
+// ruined refuses numbers that a spreadsheet changed, and cells whose formula failed. In our own exports everything is
+// as it was typed.
 func (r *Reader) ruined(c *warranty.Checks, cells record) {
+	if r.source == ours {
+		return
+	}
 	for _, field := range []string{"serial_number", "external_id"} {
-		if v := r.value(cells, field); isRuined(v) && !isNoneWord(v) && r.source != ours {
+		if v := r.value(cells, field); isRuined(v) && !isNoneWord(v) {
 			c.Add(field, "cut_off", "The spreadsheet changed this number. Enter it as it is on the product.")
 		}
 	}

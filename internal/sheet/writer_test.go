@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 func roundTrip(t interface{ Fatalf(string, ...any) }, cell string) {
@@ -26,7 +28,7 @@ func TestCellsAreDefusedAndComeBackEqual(t *testing.T) {
 		"'x", "'=1", "''=1", "＝1", "'＋1", "=HYPERLINK(\"http://evil\")", "a=b", " =1"} {
 		roundTrip(t, cell)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		roundTrip(t, rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("'=+-@\t\r\n\x00＝ab")), rapid.Rune())).Draw(t,
 			"cell"))
 	})
@@ -39,7 +41,7 @@ func FuzzDefuse(f *testing.F) {
 
 // TestWrittenRowsAreReadAgain writes cells to CSV and reads them back.
 func TestWrittenRowsAreReadAgain(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("'=+-@,;\"\n ab｜＝ü"))), 2, 5).Draw(t, "cells")
 		var b bytes.Buffer
 		w := NewWriter(&b)

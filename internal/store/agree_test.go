@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -22,7 +23,7 @@ import (
 func TestEnginesAgree(t *testing.T) {
 	t.Parallel()
 	engines := [2]*Store{open(t, newFile(t)), open(t, newPostgres(t))}
-	rapid.Check(t, func(t *rapid.T) {
+	testenv.Property(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		steps := rapid.IntRange(10, 40).Draw(t, "steps")
 		first := ids.Add(1_000_000) // same ids on both engines, different ids per script
