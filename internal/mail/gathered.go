@@ -1,9 +1,6 @@
 package mail
 
 import (
-	"fmt"
-	"strings"
-
 	"warranty.example/svc/warranty"
 )
 
@@ -18,23 +15,25 @@ type Changed struct {
 // PromiseChanged tells the owner of warranties what their issuers and sellers changed. more counts the warranties that
 // are not listed.
 func (t Texts) PromiseChanged(to, name string, list []Changed, more int, publicURL string) Message {
-	var b strings.Builder
+	var all blocks
 	for _, c := range list {
-		b.WriteString(t.get("promise_changed.entry", t.plain(c.By, "promise_changed.by"),
-			t.plain(c.Warranty.ProductName, "promise_changed.product"), c.Warranty.ReferenceNumber) + "\n\n")
+		all = append(all, block{kind: paragraph, text: t.say("promise_changed.entry", t.plain(c.By, "promise_changed.by"),
+			t.plain(c.Warranty.ProductName, "promise_changed.product"), c.Warranty.ReferenceNumber)})
+		var changes blocks
 		for _, change := range c.Changes {
-			b.WriteString(t.get("promise_changed.line", t.get("promise_field."+change.Field),
-				t.promised(change.Field, change.To), t.promised(change.Field, change.From)) + "\n")
+			changes = t.facts(changes, "promise_field."+change.Field,
+				t.get("promise_changed.value", t.promised(change.Field, change.To), t.promised(change.Field, change.From)))
 		}
 		if c.Reason != "" {
-			b.WriteString(t.get("promise_changed.reason", strings.ReplaceAll(c.Reason, "\n", "\n    ")) + "\n")
+			changes = t.facts(changes, "promise_changed.reason", shortened(c.Reason, maxShown))
 		}
-		fmt.Fprintf(&b, "\n    %s/warranties/%s\n\n", publicURL, c.Warranty.ID)
+		all = append(all, changes...)
+		all = append(all, t.part("promise_changed.open", publicURL, c.Warranty.ID)...)
 	}
 	if more > 0 {
-		b.WriteString(t.get("more", more) + "\n\n")
+		all = append(all, block{kind: paragraph, text: t.say("more", more)})
 	}
-	m := t.message("promise_changed", to, "", t.greeting(name), b.String(), publicURL)
+	m := t.message("promise_changed", to, "", t.greeting(name), all, publicURL)
 	product := plainOr(list[0].Warranty.ProductName, "")
 	switch {
 	case len(list)+more > 1:
@@ -75,10 +74,10 @@ type Listed struct {
 
 // ToConfirm asks sellers to confirm warranties that name them.
 func (t Texts) ToConfirm(to, name string, list []Listed, more int, publicURL string) Message {
-	lines := t.lines(list, more, func(l Listed, product string) string {
-		return t.get("to_confirm.entry", product, l.Reference, t.plain(l.By, "to_confirm.by"))
+	all := t.listed(list, more, func(l Listed) words {
+		return t.say("to_confirm.detail", l.Reference, t.plain(l.By, "to_confirm.by"))
 	})
-	m := t.message("to_confirm", to, "", t.greeting(name), lines, publicURL)
+	m := t.message("to_confirm", to, "", t.greeting(name), all, publicURL)
 	if n := len(list) + more; n > 1 {
 		m.Subject = t.get("to_confirm.subject_many", n)
 	}
@@ -87,24 +86,21 @@ func (t Texts) ToConfirm(to, name string, list []Listed, more int, publicURL str
 
 // Confirmed tells owners that sellers confirmed their warranties.
 func (t Texts) Confirmed(to, name string, list []Listed, more int, publicURL string) Message {
-	lines := t.lines(list, more, func(l Listed, product string) string {
-		return t.get("confirmed.entry", product, l.Reference, t.plain(l.By, "confirmed.by"))
+	all := t.listed(list, more, func(l Listed) words {
+		return t.say("confirmed.detail", l.Reference, t.plain(l.By, "confirmed.by"))
 	})
-	m := t.message("confirmed", to, "", t.greeting(name), lines, publicURL)
+	m := t.message("confirmed", to, "", t.greeting(name), all, publicURL)
 	if n := len(list) + more; n > 1 {
 		m.Subject = t.get("confirmed.subject_many", n)
 	}
 	return m
 }
 
-// lines returns a line for each warranty, and one for those that are not listed.
-func (t Texts) lines(list []Listed, more int, line func(l Listed, product string) string) string {
-	var b strings.Builder
-	for _, l := range list {
-		b.WriteString(line(l, t.plain(l.Product, "promise_changed.product")) + "\n")
+// listed lists warranties by their products, and says how many are not listed.
+func (t Texts) listed(list []Listed, more int, detail func(l Listed) words) blocks {
+	rows := make([]row, len(list))
+	for i, l := range list {
+		rows[i] = row{typed(t.plain(l.Product, "promise_changed.product")), detail(l)}
 	}
-	if more > 0 {
-		b.WriteString(t.get("claim_digest.more", more) + "\n")
-	}
-	return b.String()
+	return t.records(rows, more)
 }

@@ -92,15 +92,23 @@ func (c catalogue) get(key string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// message returns the email with a name in the catalogue.
+// message returns the email with a name in the catalogue. Arguments that are blocks are put where they have a line of their
+// own.
 func (t Texts) message(name, to, code string, args ...any) Message {
+	list := compose(string(t.texts[plural.Key(t.tag, name+".text", args, t.has)]), args)
 	return Message{
 		To:       to,
 		Code:     code,
 		Subject:  t.get(name + ".subject"),
-		Text:     t.get(name+".text", args...),
+		Text:     list.text(),
+		HTML:     list.html(),
 		Language: t.language,
 	}
+}
+
+// part returns the blocks of a text of the catalogue.
+func (t Texts) part(key string, args ...any) blocks {
+	return compose(string(t.texts[plural.Key(t.tag, key, args, t.has)]), args)
 }
 
 // greeting addresses the reader by name, unless the name looks like a message or a
@@ -137,10 +145,39 @@ func (t Texts) clock(at time.Time) string {
 	return at.Format("15:04 ") + name
 }
 
-// WithUnsubscribe returns a message with an address that turns emails like it off, in the headers and in the last
-// lines of the text.
-func (t Texts) WithUnsubscribe(m Message, address string) Message {
-	m.Unsubscribe = address
-	m.Text += t.get("unsubscribe", address)
+// Service is the name of the service in emails.
+const Service = "Warranty Records"
+
+// Links are the addresses in the last lines of an email; empty for those that it does not have.
+type Links struct {
+	Unsubscribe string // turns emails like it off, also in the headers
+	Mute        string // turns the emails about its claim off
+}
+
+// Finish adds what is below an email, and the page around its HTML. Both are added when the email is sent: the links are
+// not stored with it.
+func (t Texts) Finish(m Message, l Links) Message {
+	m.Unsubscribe = l.Unsubscribe
+	var foot blocks
+	if m.HTML != "" {
+		note := t.say("footer.unread")
+		if m.ReplyTo != "" {
+			note = t.say("footer.reply_to", m.ReplyTo)
+		}
+		foot = append(foot, block{kind: paragraph, text: note})
+	}
+	if l.Mute != "" {
+		foot = append(foot, block{kind: link, text: t.say("footer.mute"), url: l.Mute})
+	}
+	if l.Unsubscribe != "" {
+		foot = append(foot, block{kind: link, text: t.say("footer.unsubscribe"), url: l.Unsubscribe})
+	}
+	if len(foot) == 0 {
+		return m
+	}
+	m.Text += "\n" + foot.text()
+	if m.HTML != "" {
+		m.HTML = page(t.language, Service, m.Subject, m.HTML, foot.html())
+	}
 	return m
 }

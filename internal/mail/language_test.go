@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	usedKey  = regexp.MustCompile(`(?:\.get|, t\.plain)\("([a-z_.]+)"[,)]|\.plain\([^"()]+(?:\(\))?, "([a-z_.]+)"\)|dateIn\("([a-z_.]+)"`)
+	usedKey  = regexp.MustCompile(`(?:\.get|\.say|\.part|t\.plain|t\.facts)\((?:nil, |list, |names, |changes, )?"([a-z_.]+)"[,)]|\.plain\([^"()]+(?:\(\))?, "([a-z_.]+)"\)|dateIn\("([a-z_.]+)"`)
 	usedName = regexp.MustCompile(`t\.message\("([a-z_]+)"|t\.notice\(to, name, "([a-z_]+)"`)
 	argument = regexp.MustCompile(`%[^\[%]?(\[\d\])?[a-z]`)
 )
@@ -48,8 +48,18 @@ func TestEveryTextIsTranslated(t *testing.T) {
 // TestEveryTextIsUsed finds the keys in the code.
 func TestEveryTextIsUsed(t *testing.T) {
 	used := map[string]bool{"zone.CET": true, "zone.CEST": true}
+	for _, kind := range append(warranty.ClaimStatus("").Values(), "message", "replied", "appealed") {
+		used["claim_subject."+kind], used["claim_news."+kind] = true, true
+	}
 	for _, status := range warranty.ClaimStatus("").Values() {
-		used["claim_moved."+status], used["claim_state."+status] = true, true
+		used["claim_state."+status] = true
+	}
+	for _, how := range warranty.Resolution("").Values() {
+		used["claim_resolution."+how] = true
+	}
+	for _, end := range []string{"claim_news.owner", "claim_news.business", "claim_because.owner", "claim_because.seller",
+		"claim_because.issuer", "claim_fact.status", "claim_fact.decision"} {
+		used[end] = true
 	}
 	for _, standing := range []warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled} {
 		used["warranty_state."+standing.String()] = true
@@ -77,6 +87,7 @@ func TestEveryTextIsUsed(t *testing.T) {
 		}
 	}
 	delete(used, "notice.subject") // each has its own
+	delete(used, "claim_news.subject")
 	words := catalogues()["en"].texts
 	for key := range used {
 		if _, ok := words[key]; !ok {
@@ -113,7 +124,7 @@ func everyMail(t Texts) []Message {
 		t.WarrantyEnds(to, "Ann", ending, base), t.WarrantyEnds(to, "Ann", Ending{Reference: "WR-1", Last: last}, base),
 		t.WarrantiesEnd(to, "Ann", []Ending{ending, {Reference: "WR-2", Last: last}}, 12, base),
 		t.WeeklyDigest(to, "Ann", Week{Ending: []Ending{ending}, EndingTotal: 3, Ended: []Ending{ending}, EndedTotal: 1,
-			Waiting: []warranty.Claim{{ClaimNumber: "CL-1"}}}, base),
+			Waiting: []warranty.Claim{{ClaimNumber: "CL-1", Status: warranty.Submitted}}}, base),
 		t.TokenExpires(to, "Ann", "till", c.At, base), t.TokenExpires(to, "Ann", "", c.At, base),
 		t.Invited(to, "Nora", "Halden", "CODE", base), t.Invited(to, "", "", "CODE", base),
 		t.VerifyAddress(to, "Halden", "CODE", base), t.VerifyAddress(to, "", "CODE", base),
@@ -123,17 +134,39 @@ func everyMail(t Texts) []Message {
 		t.MemberDisabled(to, "Ann", "Halden", "Ivo", []string{"till"}, c),
 		t.OrganizationRenamed(to, "Ann", "halden.example", "Halden", "Halden Electronics", c),
 	}
-	var claims []warranty.Claim
 	for _, status := range warranty.ClaimStatus("").Values() {
-		claims = append(claims, warranty.Claim{ClaimNumber: "CL-1", Status: warranty.ClaimStatus(status),
-			Warranty: warranty.WarrantyName{ProductName: "Pan", ReferenceNumber: "WR-1"}})
+		for _, side := range []warranty.ClaimSide{warranty.OwnerSide, warranty.BusinessSide} {
+			roles := warranty.NewRoles(warranty.Seller)
+			if side == warranty.BusinessSide {
+				roles = warranty.NewRoles(warranty.Owner)
+			}
+			list = append(list, t.ClaimNews(to, "Ann", roles, ClaimNews{Claim: claimIn(warranty.ClaimStatus(status)), Moved: true,
+				By: "Halden", Side: side, Message: "Eins\n\nzwei"}, base))
+		}
 	}
-	for _, claim := range claims {
-		list = append(list, t.ClaimMoved(to, "Ann", claim, base))
-	}
-	list = append(list, t.ClaimMessage(to, "Ann", claims[0], base), t.ClaimDigest(to, "Ann", claims, 3, base), t.ClaimDigest(to, "Ann", claims[:1], 0, base))
+	appealed := ClaimNews{Claim: claimIn(warranty.UnderReview), Moved: true, From: warranty.Rejected, Side: warranty.OwnerSide, Message: "Nein"}
+	list = append(list, t.ClaimNews(to, "", warranty.NewRoles(warranty.Issuer), appealed, base),
+		t.ClaimNews(to, "", warranty.NewRoles(warranty.Owner), ClaimNews{Side: warranty.BusinessSide, Message: "Ja"}, base),
+		t.ClaimDigest(to, "Ann", gathered(), 3, base), t.ClaimDigest(to, "Ann", gathered()[:1], 0, base))
 	return append(list, t.PromiseChanged(to, "Ann", []Changed{changed()}, 0, base),
 		t.PromiseChanged(to, "Ann", []Changed{changed(), {Changes: changed().Changes[:1]}}, 3, base))
+}
+
+// claimIn returns a claim with a status.
+func claimIn(status warranty.ClaimStatus) warranty.Claim {
+	c := warranty.Claim{ClaimNumber: "CL-1", Status: status, Description: "leckt", Warranty: warranty.WarrantyName{ProductName: "Pan", ReferenceNumber: "WR-1"}}
+	if status == warranty.Resolved {
+		how := warranty.Replaced
+		c.Resolution, c.ResolutionNote, c.ReplacementSerialNumber = &how, new("Neu"), new("SN 2")
+	}
+	return c
+}
+
+func gathered() []GatheredClaim {
+	return []GatheredClaim{
+		{Claim: claimIn(warranty.Approved), Messages: []warranty.Message{{Author: warranty.Author{Role: warranty.OwnerSide, Name: "Ann"}, Body: "Eins\nzwei"}}},
+		{Claim: claimIn(warranty.Submitted)},
+	}
 }
 
 // changed returns a warranty with a change of every field of a promise.
@@ -156,7 +189,7 @@ func TestEveryMailIsComplete(t *testing.T) {
 	for _, lang := range warranty.Languages() {
 		texts := In(warranty.Locale{Language: lang, Zone: "Europe/Berlin"})
 		for _, m := range everyMail(texts) {
-			m = texts.WithUnsubscribe(m, "https://w.example.com/unsubscribe/x")
+			m = texts.Finish(m, Links{Unsubscribe: "https://w.example.com/unsubscribe/x", Mute: "https://w.example.com/unsubscribe/y"})
 			if err := m.check(); err != nil || m.Subject == "" || m.Language != lang {
 				t.Errorf("%s: %+v, %v", lang, m, err)
 			}

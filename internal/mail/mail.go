@@ -18,9 +18,16 @@ type Message struct {
 	To      string // a bare address
 	Subject string
 	Text    string // plain text with \n line endings
-	Code    string // the one-time code in Text, if any; all that Log shows of Text
+	// HTML is what Text says, as HTML without a page around it until Finish adds it. Empty for emails of an earlier release.
+	HTML string
+	Code string // the one-time code in Text, if any; all that Log shows of Text
 	// Language is that of Subject and Text.
 	Language string
+	// From is the name of the organization that the email is from, which the recipient sees as "Halden via Warranty
+	// Records"; empty for the name of the service alone.
+	From string
+	// ReplyTo is the address that answers go to, if not that of the service.
+	ReplyTo string
 	// Unsubscribe is the address that turns emails like this off; empty for emails that are always sent. Log
 	// does not show it.
 	Unsubscribe string
@@ -40,10 +47,22 @@ func (m Message) check() error {
 	if strings.ContainsFunc(m.Subject, unicode.IsControl) {
 		return errors.New("mail: subject contains a control character")
 	}
-	if addr, err := mail.ParseAddress(m.To); err != nil || addr.Address != m.To {
+	if strings.ContainsFunc(m.From, func(r rune) bool { return !unicode.IsPrint(r) }) || len([]rune(m.From)) > maxPlain {
+		return errors.New("mail: name of the sender is too long or contains an unprintable character")
+	}
+	if !isBare(m.To) {
 		return errors.New("mail: recipient is not a bare email address")
 	}
+	if m.ReplyTo != "" && (strings.ContainsFunc(m.ReplyTo, unicode.IsControl) || !isBare(m.ReplyTo)) {
+		return errors.New("mail: address for answers is not a bare email address")
+	}
 	return nil
+}
+
+// isBare reports whether a text is one email address without a name.
+func isBare(address string) bool {
+	parsed, err := mail.ParseAddress(address)
+	return err == nil && parsed.Address == address
 }
 
 // Log is the Sender of a service without an SMTP server. Operators can read the

@@ -2,8 +2,13 @@ package mail
 
 // Invited asks a person to join an organization. by is the admin who invites.
 func (t Texts) Invited(to, by, organization, code, publicURL string) Message {
-	return t.message("invited", to, code, t.greeting(""), t.plain(by, "invited.by"),
+	m := t.message("invited", to, code, t.greeting(""), t.plain(by, "invited.by"),
 		t.plain(organization, "invited.organization"), publicURL, code)
+	m.Subject = t.get("invited.subject_unnamed")
+	if by, organization = plainOr(by, ""), plainOr(organization, ""); by != "" && organization != "" {
+		m.Subject = t.get("invited.subject", by, organization)
+	}
+	return m
 }
 
 // VerifyAddress sends the code with which an organization proves that an address is its own.
@@ -40,16 +45,17 @@ func (t Texts) MemberDisabled(to, name, organization, member string, tokens []st
 
 // aboutTokens are the arguments of emails about the tokens of a member.
 func (t Texts) aboutTokens(name, organization, member string, tokens []string, c Circumstances) []any {
-	list := ""
-	for _, token := range tokens {
-		list += "    " + t.plain(token, "hidden_name") + "\n"
+	rows := make([]row, len(tokens))
+	for i, token := range tokens {
+		rows[i].label = typed(t.plain(token, "hidden_name"))
 	}
-	return []any{t.greeting(name), t.plain(member, "member_reset.member"), t.plain(organization, "hidden_name"), list,
+	return []any{t.greeting(name), t.plain(member, "member_reset.member"), t.plain(organization, "hidden_name"), t.records(rows, 0),
 		c.PublicURL, t.circumstances(c)}
 }
 
 // OrganizationRenamed tells an admin that an organization with a verified domain changed its name.
 func (t Texts) OrganizationRenamed(to, name, domain, before, after string, c Circumstances) Message {
-	return t.message("organization_renamed", to, "", t.greeting(name), domain, t.plain(before, "hidden_name"),
-		t.plain(after, "hidden_name"), c.PublicURL, t.circumstances(c))
+	names := t.facts(nil, "organization_renamed.before", t.plain(before, "hidden_name"))
+	names = t.facts(names, "organization_renamed.now", t.plain(after, "hidden_name"))
+	return t.message("organization_renamed", to, "", t.greeting(name), domain, names, c.PublicURL, t.circumstances(c))
 }

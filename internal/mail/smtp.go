@@ -19,6 +19,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 
 	"warranty.example/svc/internal/netaddr"
+	"warranty.example/svc/warranty"
 )
 
 // timeout bounds one delivery, including the dial.
@@ -234,7 +235,7 @@ func (s *SMTP) mechanisms() gomail.Option {
 // library's default reveals the host name, and stays the same across retries.
 func (s *SMTP) compose(m Message) *gomail.Msg {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	msg.FromMailAddress(s.from)
+	msg.FromMailAddress(s.sender(m))
 	msg.AddToMailAddress(&mail.Address{Address: m.To})
 	msg.Subject(m.Subject)
 	msg.SetDate()
@@ -243,8 +244,24 @@ func (s *SMTP) compose(m Message) *gomail.Msg {
 	if m.Unsubscribe != "" && msg.SetListUnsubscribeOneClick(m.Unsubscribe) != nil {
 		msg.SetListUnsubscribe(m.Unsubscribe) // not HTTPS, which RFC 8058 requires
 	}
+	if m.ReplyTo != "" {
+		msg.ReplyToMailAddress(&mail.Address{Address: m.ReplyTo})
+	}
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
+	if m.HTML != "" {
+		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
 	return msg
+}
+
+// sender returns the From address of m. The address is always that of the service; only the name may begin with that of
+// an organization.
+func (s *SMTP) sender(m Message) *mail.Address {
+	if m.From == "" {
+		return s.from
+	}
+	name := In(warranty.Locale{Language: m.Language}).get("from", m.From, cmp.Or(s.from.Name, Service))
+	return &mail.Address{Name: name, Address: s.from.Address}
 }
 
 // domain returns the sender's domain, for HELO and Message-ID.

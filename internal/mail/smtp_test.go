@@ -88,7 +88,7 @@ func TestMessageArrives(t *testing.T) {
 	}
 	for address, post := range map[string]string{"https://w.example/unsubscribe/A-b_": "List-Unsubscribe=One-Click", "http://w.example/u/1": ""} {
 		var raw strings.Builder
-		if _, err := s.compose(english.WithUnsubscribe(m, address)).WriteTo(&raw); err != nil {
+		if _, err := s.compose(english.Finish(m, Links{Unsubscribe: address})).WriteTo(&raw); err != nil {
 			t.Fatal(err)
 		}
 		with, err := mail.ReadMessage(strings.NewReader(raw.String()))

@@ -1,11 +1,9 @@
 package mail
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"warranty.example/svc/warranty"
 )
@@ -35,19 +33,36 @@ type Circumstances struct {
 	PublicURL                string
 }
 
-// circumstances formats the circumstances as indented lines.
-func (t Texts) circumstances(c Circumstances) string {
-	lines := t.get("when", t.get("format.when", t.date(t.local(c.At)), t.clock(c.At)))
+// circumstances are facts about when and from where.
+func (t Texts) circumstances(c Circumstances) blocks {
+	list := t.facts(nil, "when", t.get("format.when", t.date(t.local(c.At)), t.clock(c.At)))
 	switch {
 	case c.Program != "" && c.System != "":
-		lines += "\n" + t.get("device_on", c.Program, c.System)
+		list = t.facts(list, "device", t.get("device_on", c.Program, c.System))
 	case c.Program != "":
-		lines += "\n" + t.get("device", c.Program)
+		list = t.facts(list, "device", c.Program)
 	}
 	if c.Network != "" {
-		lines += "\n" + t.get("network", c.Network)
+		list = t.facts(list, "network", c.Network)
 	}
-	return lines
+	return list
+}
+
+// facts adds a fact with the label of a key to a list.
+func (t Texts) facts(list blocks, key, value string) blocks {
+	if len(list) == 0 {
+		list = blocks{{kind: facts}}
+	}
+	list[0].rows = append(list[0].rows, row{t.say(key), typed(value)})
+	return list
+}
+
+// records returns a block that lists records and, at the end, how many more there are.
+func (t Texts) records(list []row, more int) blocks {
+	if more > 0 {
+		list = append(list, row{label: t.say("more", more)})
+	}
+	return blocks{{kind: items, rows: list}}
 }
 
 // notice tells users what happened to their account.
@@ -121,15 +136,6 @@ func (t Texts) TransferAccepted(to, name string, w warranty.Warranty, publicURL 
 	return t.message("transfer_accepted", to, "", t.greeting(name), t.plain(w.ProductName, "claim.product"), w.ReferenceNumber, publicURL)
 }
 
-// ClaimMoved tells the people on a warranty that a claim was filed or changed status.
-func (t Texts) ClaimMoved(to, name string, c warranty.Claim, publicURL string) Message {
-	what := t.get("claim_moved." + c.Status.String())
-	m := t.message("claim_moved", to, "", t.greeting(name), c.ClaimNumber,
-		t.plain(c.Warranty.ProductName, "claim.product"), c.Warranty.ReferenceNumber, what, publicURL, c.ID)
-	m.Subject = t.get("claim_moved.subject", c.ClaimNumber, what)
-	return m
-}
-
 // Offered is a warranty in an offer, with the code that takes it.
 type Offered struct{ Product, Code string }
 
@@ -139,7 +145,7 @@ type Offered struct{ Product, Code string }
 func (t Texts) HandoverOffered(to string, issuer warranty.Party, list []Offered, publicURL string) Message {
 	issuer.Name = plainOr(issuer.Name, "")
 	by := warranty.Backing{Role: warranty.Issuer, Party: &issuer}
-	from, known := by.Who(t.language), wrapped(by.Note(t.language))
+	from, known := by.Who(t.language), by.Note(t.language)
 	if issuer.Name == "" { // it could be used to send spam
 		from, known = t.get("handover_offered.from"), t.get("handover_offered.unnamed")
 		if issuer.Domain != nil {
@@ -150,14 +156,14 @@ func (t Texts) HandoverOffered(to string, issuer warranty.Party, list []Offered,
 		return t.message("handover_offered", to, list[0].Code, t.greeting(""), from,
 			t.plain(list[0].Product, "handover_offered.product"), known, publicURL, list[0].Code)
 	}
-	var lines strings.Builder
+	var all blocks
 	codes := make([]string, len(list))
 	for i, o := range list {
 		codes[i] = o.Code
-		fmt.Fprintf(&lines, "    %s\n    %s/take#%s\n\n", t.plain(o.Product, "handovers_offered.product"), publicURL, o.Code)
+		all = append(all, block{kind: heading, text: typed(t.plain(o.Product, "handovers_offered.product"))})
+		all = append(all, t.part("handovers_offered.open", publicURL, o.Code)...)
 	}
-	m := t.message("handovers_offered", to, strings.Join(codes, " "), t.greeting(""), from, len(list), known,
-		lines.String(), publicURL)
+	m := t.message("handovers_offered", to, strings.Join(codes, " "), t.greeting(""), from, len(list), known, all, publicURL)
 	m.Subject = t.get("handovers_offered.subject", len(list))
 	return m
 }
@@ -171,34 +177,6 @@ func (t Texts) HandoverCode(to string, offer warranty.HandoverPreview, code, pub
 	}
 	return t.message("handover_code", to, code, t.greeting(""), publicURL, code,
 		t.plain(offer.ProductName, "handover_offered.product"), from)
-}
-
-// ClaimMessage tells the people on a warranty that someone wrote a message about a claim. Its text is only on
-// the page, because an email may be read by others.
-func (t Texts) ClaimMessage(to, name string, c warranty.Claim, publicURL string) Message {
-	m := t.message("claim_message", to, "", t.greeting(name), c.ClaimNumber,
-		t.plain(c.Warranty.ProductName, "claim.product"), c.Warranty.ReferenceNumber, publicURL, c.ID)
-	m.Subject = t.get("claim_message.subject", c.ClaimNumber)
-	return m
-}
-
-// ClaimDigest lists claims whose changes were not emailed one by one; more counts
-// the claims that are not listed.
-func (t Texts) ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {
-	var list strings.Builder
-	for _, c := range claims {
-		fmt.Fprintf(&list, "    %s: %s\n    %s\n\n", c.ClaimNumber, t.get("claim_state."+c.Status.String()),
-			t.plain(c.Warranty.ProductName, "claim.product"))
-	}
-	if more > 0 {
-		list.WriteString(t.get("claim_digest.more", more) + "\n\n")
-	}
-	m := t.message("claim_digest", to, "", t.greeting(name), list.String(), publicURL)
-	m.Subject = t.get("claim_digest.subject", len(claims)+more)
-	if len(claims)+more == 1 {
-		m.Subject = t.get("claim_digest.subject_one", claims[0].ClaimNumber)
-	}
-	return m
 }
 
 // Ending is a warranty in a reminder.
@@ -228,15 +206,12 @@ func (t Texts) WarrantiesEnd(to, name string, list []Ending, total int64, public
 }
 
 // endings lists warranties with their last day.
-func (t Texts) endings(list []Ending, total int64) string {
-	var b strings.Builder
-	for _, w := range list {
-		fmt.Fprintf(&b, "    %s: %s (%s)\n", t.date(w.Last), t.plain(w.Product, "endings.product"), w.Reference)
+func (t Texts) endings(list []Ending, total int64) blocks {
+	rows := make([]row, len(list))
+	for i, w := range list {
+		rows[i] = row{typed(t.plain(w.Product, "endings.product")), t.say("endings.detail", t.date(w.Last), w.Reference)}
 	}
-	if more := total - int64(len(list)); more > 0 {
-		b.WriteString(t.get("more", more) + "\n")
-	}
-	return b.String() + "\n"
+	return t.records(rows, int(total)-len(list))
 }
 
 // Week is what happened and what comes up, for a weekly email. Each list may be empty; the totals include what
@@ -249,21 +224,21 @@ type Week struct {
 
 // WeeklyDigest is the email of an account that gets no single reminders.
 func (t Texts) WeeklyDigest(to, name string, w Week, publicURL string) Message {
-	var b strings.Builder
+	var all blocks
 	if len(w.Waiting) > 0 {
-		b.WriteString(t.get("weekly.waiting") + "\n\n")
-		for _, c := range w.Waiting {
-			fmt.Fprintf(&b, "    %s: %s\n", c.ClaimNumber, t.plain(c.Warranty.ProductName, "claim.product"))
+		rows := make([]row, len(w.Waiting))
+		for i, c := range w.Waiting {
+			rows[i] = row{typed(t.claimTitle(c, true)), t.say("weekly.claim", t.get("claim_state."+c.Status.String()), c.ClaimNumber)}
 		}
-		b.WriteString("\n")
+		all = append(append(all, t.part("weekly.waiting")...), t.records(rows, 0)...)
 	}
 	if w.EndingTotal > 0 {
-		b.WriteString(t.get("weekly.ending") + "\n\n" + t.endings(w.Ending, w.EndingTotal))
+		all = append(append(all, t.part("weekly.ending")...), t.endings(w.Ending, w.EndingTotal)...)
 	}
 	if w.EndedTotal > 0 {
-		b.WriteString(t.get("weekly.ended") + "\n\n" + t.endings(w.Ended, w.EndedTotal))
+		all = append(append(all, t.part("weekly.ended")...), t.endings(w.Ended, w.EndedTotal)...)
 	}
-	return t.message("weekly", to, "", t.greeting(name), b.String(), publicURL)
+	return t.message("weekly", to, "", t.greeting(name), all, publicURL)
 }
 
 // TokenExpires reminds a user that an integration token expires soon.
@@ -277,11 +252,14 @@ func (t Texts) TokenExpires(to, name, token string, at time.Time, publicURL stri
 	return m
 }
 
+// maxPlain is the length of a text of someone else in an email, in characters.
+const maxPlain = 60
+
 // plainOr returns text if it is safe to put into an email, else otherwise. Long
 // text, links and unprintable characters are not.
 func plainOr(text, otherwise string) string {
 	text = strings.TrimSpace(text)
-	tooLong := len([]rune(text)) > 60
+	tooLong := len([]rune(text)) > maxPlain
 	notPrintable := strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 	if text == "" || tooLong || notPrintable || strings.ContainsAny(text, "/:@<>") || hasInnerDot(text) {
 		return otherwise
@@ -298,25 +276,4 @@ func hasInnerDot(s string) bool {
 		}
 	}
 	return false
-}
-
-// wrapped breaks a text into lines of an email.
-func wrapped(text string) string {
-	const most = 72
-	var b strings.Builder
-	length := 0
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i > 0 && length+1+n > most:
-			b.WriteString("\n")
-			length = 0
-		case i > 0:
-			b.WriteString(" ")
-			length++
-		}
-		b.WriteString(word)
-		length += n
-	}
-	return b.String()
 }

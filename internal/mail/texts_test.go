@@ -22,14 +22,14 @@ func TestTexts(t *testing.T) {
 		m    Message
 		want []string
 	}{
-		{english.VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "after you sign in", "did not create an account"}},
+		{english.VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "sign in and enter", "did not create an account"}},
 		{english.ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{minutes(warranty.ResetLifetime), base + "/reset-password/confirm\n", "did not ask"}},
 		{english.SignInCode("ann@example.com", "Ann", "CODE-1", base), []string{minutes(warranty.SignInCodeLifetime), base + "/sign-in/code\n", "did not ask"}},
 	} {
 		if err := c.m.check(); err != nil || c.m.To != "ann@example.com" || c.m.Code != "CODE-1" {
 			t.Errorf("%+v %v", c.m, err)
 		}
-		for _, want := range append(c.want, "Hello Ann,\n", "\n    CODE-1\n", base+"\n") {
+		for _, want := range append(c.want, "Hello Ann,\n", "\n    CODE-1\n", base) {
 			if !strings.Contains(c.m.Text, want) {
 				t.Errorf("%s: no %q in:\n%s", c.m.Subject, want, c.m.Text)
 			}
@@ -119,11 +119,11 @@ func TestReminders(t *testing.T) {
 			"Your warranty ends 30 Nov", []string{"for your product (W-1) ends on 30 Nov 2026."}},
 		{english.WarrantiesEnd("ann@example.com", "Ann", []Ending{{Product: "Pan", Reference: "W-1", Last: last},
 			{Product: "win at http://spam.example", Reference: "W-2", Last: last}}, 12, base),
-			"12 warranties end soon", []string{"30 Nov 2026: Pan (W-1)\n", "30 Nov 2026: Warranty (W-2)\n", "and 10 more\n"}},
+			"12 warranties end soon", []string{"Pan: 30 Nov 2026 (W-1)\n", "Warranty: 30 Nov 2026 (W-2)\n", "and 10 more\n"}},
 		{english.WeeklyDigest("ann@example.com", "Ann", Week{
 			Ending: []Ending{{Product: "Pan", Reference: "W-1", Last: last}}, EndingTotal: 1,
-			Waiting: []warranty.Claim{{ClaimNumber: "CL-1"}}}, base),
-			"Your warranties this week", []string{"CL-1: your warranty\n", "next four weeks:\n\n    30 Nov 2026: Pan"}},
+			Waiting: []warranty.Claim{{ClaimNumber: "CL-1", Status: warranty.Submitted}}}, base),
+			"Your warranties this week", []string{"CL-1: submitted (CL-1)\n", "next four weeks\n\n    Pan: 30 Nov 2026"}},
 		{english.TokenExpires("ann@example.com", "Ann", "till", last, base),
 			`Integration token "till" expires 30 Nov`, []string{`"till" expires on 30 Nov 2026 at 23:59 UTC.`}},
 		{english.TokenExpires("ann@example.com", "Ann", "http://spam.example", last, base),
