@@ -22,6 +22,9 @@ type Document struct {
 	CreatedAt   time.Time    `json:"created_at" doc:"When it was uploaded."`
 	WebURL      string       `json:"web_url" format:"uri" doc:"URL of the page of the document, for signed-in people."`
 	MessageID   *ID          `json:"-"` // the message that it was sent with
+	Filed       bool         `json:"-"` // it was sent with the form of its claim
+	Attached    bool         `json:"-"` // it is a document of the warranty that was sent with a claim
+	Stored      bool         `json:"-"` // it is one of these, listed with the claim
 	Replay      bool         `json:"-"` // a stored response to an earlier request
 }
 
@@ -112,7 +115,7 @@ func (in RenameDocument) Apply(d Document) (name string, err error) {
 
 // mayChange returns an error if the document belongs to a claim.
 func (d Document) mayChange() error {
-	if d.ClaimID != nil {
+	if d.ClaimID != nil || d.Attached {
 		return Refuse(InUse, "This document belongs to a claim, so that its file and name cannot change.")
 	}
 	return nil

@@ -63,6 +63,7 @@ type MessageDocument struct {
 	FileName    string `json:"file_name" doc:"Name of the file."`
 	ContentType string `json:"content_type" doc:"Media type, detected from the content."`
 	SizeBytes   int64  `json:"size_bytes" doc:"Size of the file in bytes."`
+	Stored      bool   `json:"-"` // it is a document of the warranty
 }
 
 // RecordID returns the ID used in the Location header of a created message: that of its claim.

@@ -15,6 +15,7 @@ type ClaimNews struct {
 	By      string               // who did it
 	Side    warranty.ClaimSide   // for which side
 	Message string               // what they wrote; may be empty
+	Earlier []warranty.Message   // what others wrote before and was not emailed, oldest first
 }
 
 // kind is the end of the keys of the texts.
@@ -91,12 +92,29 @@ func (t Texts) claimContent(n ClaimNews) blocks {
 	list = t.facts(list, "claim_fact.number", string(c.ClaimNumber))
 	switch {
 	case n.Message == "":
-		return list
 	case n.Moved && c.Status == warranty.Submitted:
-		return append(list, t.quoted(t.say("claim_news.happened"), n.Message)...)
+		list = append(list, t.quoted(t.say("claim_news.happened"), n.Message)...)
+	default:
+		by := t.plain(n.By, "claim_news."+n.Side.String())
+		list = append(list, t.quoted(t.say("claim_news.wrote", by), n.Message)...)
 	}
-	by := t.plain(n.By, "claim_news."+n.Side.String())
-	return append(list, t.quoted(t.say("claim_news.wrote", by), n.Message)...)
+	if len(n.Earlier) > 0 {
+		list = append(list, t.part("claim_news.earlier")...)
+	}
+	return append(list, t.messages(n.Earlier)...)
+}
+
+// messages quotes messages, shortened.
+func (t Texts) messages(list []warranty.Message) (all blocks) {
+	for _, m := range list {
+		by := m.Author.Name
+		if m.Author.Account != nil {
+			by = *m.Author.Account
+		}
+		by = t.plain(by, "claim_news."+m.Author.Role.String())
+		all = append(all, t.quoted(t.say("claim_news.wrote", by), shortened(m.Body, maxShown))...)
+	}
+	return all
 }
 
 // quoted returns a text that a person wrote, below who wrote it.
@@ -153,14 +171,7 @@ func (t Texts) ClaimDigest(to, name string, list []GatheredClaim, more int, publ
 		all = append(all, block{kind: heading, text: typed(t.claimTitle(c, true))})
 		status := t.facts(nil, "claim_fact.status", t.get("claim_state."+c.Status.String()))
 		all = append(all, t.facts(status, "claim_fact.number", string(c.ClaimNumber))...)
-		for _, m := range g.Messages {
-			by := m.Author.Name
-			if m.Author.Account != nil {
-				by = *m.Author.Account
-			}
-			by = t.plain(by, "claim_news."+m.Author.Role.String())
-			all = append(all, t.quoted(t.say("claim_news.wrote", by), shortened(m.Body, maxShown))...)
-		}
+		all = append(all, t.messages(g.Messages)...)
 		all = append(all, t.part("claim_digest.entry", publicURL, c.ID)...)
 	}
 	if more > 0 {

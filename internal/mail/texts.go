@@ -267,6 +267,15 @@ func plainOr(text, otherwise string) string {
 	return text
 }
 
+// SenderName returns the name of an organization for the sender of an email, or "" if it could be taken for something
+// else.
+func SenderName(name string) string {
+	if name = plainOr(name, ""); strings.Contains(warranty.Fold(name), warranty.Fold(Service)) {
+		return ""
+	}
+	return name
+}
+
 // hasInnerDot reports whether a word contains a dot that is not at its start or
 // end, as in host names, which mail programs turn into links.
 func hasInnerDot(s string) bool {

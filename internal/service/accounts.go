@@ -242,7 +242,9 @@ func (s *Service) newCode(
 
 // outgoing returns a message for the outbox.
 func (s *Service) outgoing(m mail.Message) store.Mail {
-	return store.Mail{ID: s.NewID(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
+	return store.Mail{
+		ID: s.NewID(), To: m.To, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Code: m.Code, Language: m.Language,
+	}
 }
 
 func (n newCode) insert(tx *store.Tx) error {

@@ -153,7 +153,8 @@ func (s *Service) fileClaim(
 	if err := tx.InsertEvent(w.ID, filed); err != nil {
 		return err
 	}
-	return s.mailClaim(tx, p, actor, *c, mail.Texts.ClaimMoved, c.CreatedAt)
+	news := mail.ClaimNews{Claim: *c, Moved: true, Side: warranty.OwnerSide, Message: c.Description}
+	return s.mailClaim(tx, p, actor, claimMail{ClaimNews: news}, c.CreatedAt)
 }
 
 // MoveClaim changes the status of a claim. The claim is locked, so that of two
@@ -200,11 +201,11 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := insertMove(tx, c, moved, from, after.Status); err != nil {
 			return err
 		}
-		text := claimMail(mail.Texts.ClaimMoved)
-		if in.Reason == "" && warranty.IsProgress(c.Status, after.Status) {
-			text = nil
+		news := mail.ClaimNews{
+			Claim: after, From: c.Status, Moved: true, Side: warranty.MovedBy(c.Status, after.Status), Message: in.Reason,
 		}
-		return s.mailClaim(tx, p, actor, after, text, now)
+		progress := in.Reason == "" && warranty.IsProgress(c.Status, after.Status)
+		return s.mailClaim(tx, p, actor, claimMail{news, message.ID, progress}, now)
 	})
 	s.wakeMail()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // UnsubscribeLink returns the path of the link in an email of a kind to an address.
 func (s *Service) UnsubscribeLink(ctx context.Context, u store.Unsubscribe, email string) (string, error) {
-	m, err := s.withUnsubscribe(ctx, mail.Message{To: email}, &u)
+	m, err := s.finish(ctx, mail.Message{To: email}, &u, nil)
 	return strings.TrimPrefix(m.Unsubscribe, s.PublicURL), err
 }
 

@@ -92,18 +92,25 @@ func (s *Service) sendNotices(tx *store.Tx, d store.DueNotice, now time.Time) er
 	}
 	slices.SortFunc(list, func(a, b store.Notice) int { return bytes.Compare(b.Event[:], a.Event[:]) })
 	write, err := s.noticeWriter(tx, d, list)
-	if err != nil || write == nil {
+	if err != nil {
 		return err
 	}
 	for _, to := range recipients {
-		if !slices.ContainsFunc(list, func(n store.Notice) bool { return n.From.Person != to.User }) {
-			continue // they made all of the changes themselves
+		write := write
+		others := slices.DeleteFunc(slices.Clone(list), func(n store.Notice) bool { return n.From.Person == to.User })
+		if len(others) < len(list) { // they made some of the changes themselves
+			if write, err = s.noticeWriter(tx, d, others); err != nil {
+				return err
+			}
+		}
+		if write == nil {
+			continue
 		}
 		m := write(to)
 		if m == nil {
 			continue
 		}
-		if err := tx.InsertNotice(*m, list, d.Account, now); err != nil {
+		if err := tx.InsertNotice(*m, others, d.Account, now); err != nil {
 			return err
 		}
 	}

@@ -16,16 +16,23 @@ const (
 	perPair      = 20               // emails per day from one account to one person
 	digestDelay  = time.Hour        // before the digest of changes beyond a limit
 	digestClaims = 20               // claims listed in a digest
-	digestBatch  = 50
-	digestEvery  = 15 * time.Second
+	// digestMessages is the number of messages about a claim that are gathered in an email.
+	digestMessages = 3
+	digestBatch    = 50
+	digestEvery    = 15 * time.Second
 )
 
+// claimMail is what an email about a claim says, and what it needs besides.
+type claimMail struct {
+	mail.ClaimNews
+	message  warranty.ID // with the text in ClaimNews, if it is one
+	progress bool        // it waits for a digest or the next email about the claim
+}
+
 // mailClaim emails everyone on the warranty about a change of a claim, except the account that made it and the person,
-// whichever accounts they belong to. Both the actor and the recipients need verified addresses. Without a text, the
-// change is only progress, and waits for a digest or the next email about the claim.
-func (s *Service) mailClaim(
-	tx *store.Tx, p warranty.Principal, actor *sender, c warranty.Claim, text claimMail, now time.Time,
-) error {
+// whichever accounts and addresses they have. Both the actor and the recipients need verified addresses.
+func (s *Service) mailClaim(tx *store.Tx, p warranty.Principal, actor *sender, m claimMail, now time.Time) error {
+	c := m.Claim
 	// Whoever acts on a claim has seen what the digest would say.
 	if err := tx.DropFromDigest(actor.ID, c.ID); err != nil || !actor.EmailVerified || s.Silent {
 		return err
@@ -34,9 +41,16 @@ func (s *Service) mailClaim(
 	if err != nil {
 		return err
 	}
+	muted, err := tx.Mutes(c.ID)
+	if err != nil {
+		return err
+	}
+	if m.By = p.User.Name; p.ActsForOrganization() {
+		m.By = p.Account.Name
+	}
 	emailed := map[string]bool{} // people can belong to several accounts
 	people = slices.DeleteFunc(people, func(to store.Recipient) bool {
-		if to.Account == actor.ID || to.User == actor.person || !to.Mails.Claims || emailed[to.Email] {
+		if to.Account == actor.ID || isOf(p, to) || !to.Mails.Claims || emailed[to.Email] || muted(to, c.ID) {
 			return true
 		}
 		emailed[to.Email] = true
@@ -47,7 +61,7 @@ func (s *Service) mailClaim(
 		if other < 0 {
 			other = len(people)
 		}
-		if err := s.mailAccount(tx, p, actor, people[:other], c, text, now); err != nil {
+		if err := s.mailAccount(tx, p, actor, people[:other], m, now); err != nil {
 			return err
 		}
 		people = people[other:]
@@ -55,8 +69,10 @@ func (s *Service) mailClaim(
 	return nil
 }
 
-// claimMail returns an email to a person about a claim.
-type claimMail func(t mail.Texts, to, name string, c warranty.Claim, publicURL string) mail.Message
+// isOf reports whether emails to a recipient go to the person who acts, who is not emailed about what they did.
+func isOf(p warranty.Principal, to store.Recipient) bool {
+	return to.User == p.User.ID || warranty.Mailbox(to.Email) == warranty.Mailbox(p.User.Email)
+}
 
 // textsFor returns the texts of an email to someone who chose a locale: in their language, or else in that of the
 // person who causes the email. Times are in the recipient's zone, so that an email does not reveal another one.
@@ -72,22 +88,27 @@ func (s *Service) textsAt(ctx context.Context, email string, p warranty.Principa
 
 // mailAccount emails the recipients of one account about a change of a claim, now or in a digest.
 func (s *Service) mailAccount(
-	tx *store.Tx, p warranty.Principal, actor *sender, recipients []store.Recipient, c warranty.Claim, text claimMail,
-	now time.Time,
+	tx *store.Tx, p warranty.Principal, actor *sender, recipients []store.Recipient, m claimMail, now time.Time,
 ) error {
+	account, c := recipients[0].Account, m.Claim
 	// A digest that the worker is sending counts as sent.
-	pending, err := tx.InDigest(recipients[0].Account, c.ID)
+	pending, err := tx.InDigest(account, c.ID)
 	if err != nil {
 		return err
 	}
 	due := now
-	if text == nil {
+	if m.progress {
 		due = now.Add(perClaim)
 	}
+	// The owner waits for a decision.
+	atOnce := m.Decides() && recipients[0].Roles.Has(warranty.Owner)
 	for _, to := range recipients {
 		sent, err := tx.CountMails(actor.id(), to.Email, c.ID, now)
 		if err != nil {
 			return err
+		}
+		if atOnce {
+			sent.LastOnTopic = time.Time{}
 		}
 		later, err := s.digestDue(tx, actor, sent, now)
 		if err != nil {
@@ -98,16 +119,28 @@ func (s *Service) mailAccount(
 		}
 	}
 	if due.After(now) {
-		return tx.AddToDigest(recipients[0].Account, c.ID, actor.id(), due)
+		return tx.AddToDigest(account, c.ID, actor.id(), due, now)
 	}
-	if pending { // this email says more
-		if err := tx.DropFromDigest(recipients[0].Account, c.ID); err != nil {
+	news, author := m.ClaimNews, p.User.ID
+	if pending != nil { // this email says it
+		if news.Earlier, err = tx.MessagesSince(account, c.ID, *pending, m.message, digestMessages); err != nil {
+			return err
+		}
+		if len(news.Earlier) > 0 {
+			author = warranty.ID{}
+		}
+		if err := tx.DropFromDigest(account, c.ID); err != nil {
 			return err
 		}
 	}
 	for _, to := range recipients {
-		m := s.outgoingTo(to, store.ClaimMails, text(textsFor(to.Locale, p), to.Email, to.Name, c, s.PublicURL))
-		if err := tx.InsertMailTo(m, actor.id(), c.ID, now); err != nil {
+		text := textsFor(to.Locale, p).ClaimNews(to.Email, to.Name, to.Roles, news, s.PublicURL)
+		out := s.outgoingTo(to, store.ClaimMails, text)
+		if err := actor.sign(tx, &out); err != nil {
+			return err
+		}
+		out.Claim, out.Author = &c.ID, &author
+		if err := tx.InsertMailTo(out, actor.id(), c.ID, now); err != nil {
 			return err
 		}
 	}
@@ -158,16 +191,50 @@ func (s *Service) sendDigest(tx *store.Tx, id warranty.ID, now time.Time) error 
 	if err != nil {
 		return err
 	}
+	claims := make([]warranty.ID, len(digest.Claims))
+	content := make(map[warranty.ID]mail.GatheredClaim, len(claims))
+	for i, c := range digest.Claims {
+		claims[i] = c.ID
+		if content[c.ID], err = gatherClaim(tx, id, digest.Since(c.ID), c); err != nil {
+			return err
+		}
+	}
+	muted, err := tx.Mutes(claims...)
+	if err != nil {
+		return err
+	}
 	for _, to := range recipients {
-		claims := digest.For(to.User)
-		if !to.Mails.Claims || len(claims)+digest.More == 0 {
+		var list []mail.GatheredClaim
+		for _, c := range digest.For(to.User) {
+			if !muted(to, c.ID) {
+				list = append(list, content[c.ID])
+			}
+		}
+		if !to.Mails.Claims || len(list)+digest.More == 0 {
 			continue
 		}
 		m := s.outgoingTo(to, store.ClaimMails,
-			mail.In(to.Locale).ClaimDigest(to.Email, to.Name, claims, digest.More, s.PublicURL))
+			mail.In(to.Locale).ClaimDigest(to.Email, to.Name, list, digest.More, s.PublicURL))
+		m.Author = &warranty.ID{}
+		if len(list) == 1 {
+			m.Claim = &list[0].Claim.ID
+		}
 		if err := tx.InsertDigest(m, digest, now); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// gatherClaim returns what a digest says about a claim: what others wrote, with the claim itself if it is new.
+func gatherClaim(tx *store.Tx, account warranty.ID, since time.Time, c warranty.Claim) (g mail.GatheredClaim, err error) {
+	g.Claim = c
+	if g.Messages, err = tx.MessagesSince(account, c.ID, since, warranty.ID{}, digestMessages); err != nil {
+		return g, err
+	}
+	if !c.CreatedAt.Before(since) && !c.Roles.Has(warranty.Owner) {
+		filed := warranty.Message{Author: warranty.Author{Role: warranty.OwnerSide}, Body: c.Description}
+		g.Messages = append([]warranty.Message{filed}, g.Messages...)
+	}
+	return g, nil
 }

@@ -119,13 +119,12 @@ func (s *Service) writeMessage(
 	if m.Documents, err = tx.MessageDocuments(m.ID, ids); err != nil {
 		return err
 	}
-	before, text := c.Status, claimMail(mail.Texts.ClaimMessage)
+	before := c.Status
 	replied := c.Says(m.Author.Role, m.CreatedAt)
 	if err := tx.UpdateClaim(c, before); err != nil {
 		return err
 	}
 	if replied {
-		text = mail.Texts.ClaimMoved
 		moved := s.event(p, warranty.ClaimMoved, c.ID, m.CreatedAt)
 		err = insertMove(tx, c, moved, before, c.Status)
 	} else {
@@ -134,7 +133,8 @@ func (s *Service) writeMessage(
 	if err != nil {
 		return err
 	}
-	return s.mailClaim(tx, p, actor, c, text, m.CreatedAt)
+	news := mail.ClaimNews{Claim: c, From: before, Moved: replied, Side: m.Author.Role, Message: m.Body}
+	return s.mailClaim(tx, p, actor, claimMail{ClaimNews: news, message: m.ID}, m.CreatedAt)
 }
 
 // GetClaimHandling returns whose claim it is and who works on it, for those who decide it.

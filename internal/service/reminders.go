@@ -196,17 +196,19 @@ func (s *Service) mailAccountDue(tx *store.Tx, account warranty.ID) error {
 	for i, d := range list {
 		endings[i] = mail.Ending{ID: d.Subject, Product: d.Name, Reference: d.Reference, Last: d.Ends}
 	}
-	return s.mailRecipients(tx, account, store.WarrantyEndMails, func(to store.Recipient) mail.Message {
+	return s.mailRecipients(tx, account, store.WarrantyEndMails, func(to store.Recipient) *mail.Message {
 		if total == 1 {
-			return mail.In(to.Locale).WarrantyEnds(to.Email, to.Name, endings[0], s.PublicURL)
+			m := mail.In(to.Locale).WarrantyEnds(to.Email, to.Name, endings[0], s.PublicURL)
+			return &m
 		}
-		return mail.In(to.Locale).WarrantiesEnd(to.Email, to.Name, endings, total, s.PublicURL)
+		m := mail.In(to.Locale).WarrantiesEnd(to.Email, to.Name, endings, total, s.PublicURL)
+		return &m
 	})
 }
 
-// mailRecipients emails the recipients of an account who want a kind of email.
+// mailRecipients emails the recipients of an account who want a kind of email. message may return nil.
 func (s *Service) mailRecipients(
-	tx *store.Tx, account warranty.ID, kind store.MailKind, message func(store.Recipient) mail.Message,
+	tx *store.Tx, account warranty.ID, kind store.MailKind, message func(store.Recipient) *mail.Message,
 ) error {
 	recipients, err := tx.Recipients(account)
 	if err != nil {
@@ -216,7 +218,11 @@ func (s *Service) mailRecipients(
 		if !to.Wants(kind) {
 			continue
 		}
-		if err := tx.InsertMail(s.outgoingTo(to, kind, message(to))); err != nil {
+		m := message(to)
+		if m == nil {
+			continue
+		}
+		if err := tx.InsertMail(s.outgoingTo(to, kind, *m)); err != nil {
 			return err
 		}
 	}
@@ -243,8 +249,9 @@ func (s *Service) remindOfTokens(ctx context.Context, now time.Time) error {
 			for _, d := range page {
 				first, err := tx.RemindOfToken(d, tokenStage, s.now())
 				if err == nil && first {
-					err = s.mailRecipients(tx, d.Account, store.TokenExpiryMails, func(to store.Recipient) mail.Message {
-						return mail.In(to.Locale).TokenExpires(to.Email, to.Name, d.Name, d.Ends, s.PublicURL)
+					err = s.mailRecipients(tx, d.Account, store.TokenExpiryMails, func(to store.Recipient) *mail.Message {
+						m := mail.In(to.Locale).TokenExpires(to.Email, to.Name, d.Name, d.Ends, s.PublicURL)
+						return &m
 					})
 				}
 				if err != nil {

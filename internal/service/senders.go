@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -54,7 +55,30 @@ func (s *Service) contact(tx *store.Tx, from *sender, m store.Mail, topic warran
 	if err := s.mayContact(tx, from, m.To, now); err != nil {
 		return err
 	}
+	if err := from.sign(tx, &m); err != nil {
+		return err
+	}
 	return tx.InsertMailToChosen(m, from.id(), topic, now)
+}
+
+// sign writes an email in the name of the sender's organization. Its name is shown only if it has a verified domain:
+// elsewhere an unverified name says so, but not in front of an address. Answers go to its verified address, unless there
+// is a code in the email: an answer would quote it.
+func (from *sender) sign(tx *store.Tx, m *store.Mail) error {
+	if from.Kind != warranty.OrganizationKind {
+		return nil
+	}
+	verified, err := from.hasDomain(tx)
+	if err != nil {
+		return err
+	}
+	if verified {
+		m.From = mail.SenderName(from.Name)
+	}
+	if m.Code == "" {
+		m.ReplyTo, err = tx.VerifiedContact(from.ID)
+	}
+	return err
 }
 
 // mayContact returns an error if the sender has emailed an address, or new addresses, too often in 24 hours.

@@ -137,7 +137,7 @@ func (s *Service) take(
 	if err != nil || !taking.Transfer {
 		return w, err
 	}
-	return w, s.tellGiver(tx, taking.Giver, w)
+	return w, s.tellGiver(tx, p, taking.Giver, w)
 }
 
 // EmailHandover emails a code to someone who has a printed one. It verifies the address, signs in and takes
@@ -313,8 +313,8 @@ func (s *Service) lockTaker(
 	return newcomer, insertUser(tx, p, newcomer, "")
 }
 
-// tellGiver emails the former owner that the warranty has a new owner.
-func (s *Service) tellGiver(tx *store.Tx, from warranty.ID, w warranty.Warranty) error {
+// tellGiver emails the former owner that the warranty has a new owner, but not to the person who took it.
+func (s *Service) tellGiver(tx *store.Tx, p warranty.Principal, from warranty.ID, w warranty.Warranty) error {
 	if s.Silent {
 		return nil
 	}
@@ -323,6 +323,9 @@ func (s *Service) tellGiver(tx *store.Tx, from warranty.ID, w warranty.Warranty)
 		return err
 	}
 	for _, to := range recipients {
+		if isOf(p, to) {
+			continue
+		}
 		m := s.outgoing(mail.In(to.Locale).TransferAccepted(to.Email, to.Name, w, s.PublicURL))
 		if err := tx.InsertMail(m); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -65,18 +66,27 @@ func unsubscribeMAC(key []byte, u store.Unsubscribe, email string) []byte {
 	return h.Sum(nil)[:macSize]
 }
 
-// withUnsubscribe adds the address that unsubscribes to an email of the outbox.
-func (s *Service) withUnsubscribe(ctx context.Context, m mail.Message, u *store.Unsubscribe) (mail.Message, error) {
-	if u == nil {
-		return m, nil
+// finish adds to an email of the outbox what is below it, with the addresses that unsubscribe and that mute a claim.
+func (s *Service) finish(
+	ctx context.Context, m mail.Message, u *store.Unsubscribe, claim *warranty.ID,
+) (mail.Message, error) {
+	var l mail.Links
+	if u != nil {
+		key, err := s.unsubscribe.get(ctx, s, true)
+		if err != nil {
+			return m, err
+		}
+		address := func(u store.Unsubscribe) string {
+			token := append(u.Bytes(), unsubscribeMAC(key, u, m.To)...)
+			return s.PublicURL + unsubscribePage + base64.RawURLEncoding.EncodeToString(token)
+		}
+		l.Unsubscribe = address(*u)
+		if claim != nil {
+			l.Mute = address(store.Unsubscribe{Kind: store.MutedClaim, Account: u.Account, User: u.User, Claim: *claim})
+		}
+		m.Language = cmp.Or(m.Language, u.Language) // of an email of 1.0.0
 	}
-	key, err := s.unsubscribe.get(ctx, s, true)
-	if err != nil {
-		return m, err
-	}
-	token := append(u.Bytes(), unsubscribeMAC(key, *u, m.To)...)
-	address := s.PublicURL + unsubscribePage + base64.RawURLEncoding.EncodeToString(token)
-	return mail.In(warranty.Locale{Language: u.Language}).WithUnsubscribe(m, address), nil
+	return mail.In(warranty.Locale{Language: m.Language}).Finish(m, l), nil
 }
 
 // Subscription is a kind of email that an address gets or not.
@@ -84,7 +94,8 @@ type Subscription struct {
 	Email   string
 	Kind    store.MailKind
 	Wanted  bool
-	Account string // name of the organization, if the emails are about one
+	Account string             // name of the organization, if the emails are about one
+	Claim   warranty.Reference // number of the claim, if they are about one
 
 	of store.Unsubscribe
 }
@@ -103,10 +114,11 @@ func (s *Service) Subscription(ctx context.Context, p warranty.Principal, token 
 
 func (s *Service) subscription(ctx context.Context, token string) (sub Subscription, err error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) != store.UnsubscribeSize+macSize {
+	if err != nil || len(raw) < macSize {
 		return sub, warranty.ErrNotFound
 	}
-	u, ok := store.ParseUnsubscribe(raw[:store.UnsubscribeSize])
+	signed, mac := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
+	u, ok := store.ParseUnsubscribe(signed)
 	if !ok {
 		return sub, warranty.ErrNotFound
 	}
@@ -118,10 +130,21 @@ func (s *Service) subscription(ctx context.Context, token string) (sub Subscript
 	if err != nil {
 		return sub, err
 	}
-	if !hmac.Equal(raw[store.UnsubscribeSize:], unsubscribeMAC(key, u, to.Email)) {
+	if !hmac.Equal(mac, unsubscribeMAC(key, u, to.Email)) {
 		return sub, warranty.ErrNotFound
 	}
 	sub = Subscription{Email: to.Email, Kind: u.Kind, Wanted: to.Wants(u.Kind), of: u}
+	if u.Kind == store.MutedClaim {
+		c, err := s.Store.Claim(ctx, u.Account, warranty.ClaimKey{ID: u.Claim})
+		if err != nil {
+			return Subscription{}, err // they lost access to it
+		}
+		muted, err := s.Store.Muted(ctx, u.Mute())
+		if err != nil {
+			return Subscription{}, err
+		}
+		sub.Claim, sub.Wanted = c.ClaimNumber, !muted
+	}
 	account, err := s.Store.Account(ctx, u.Account)
 	if account.Kind == warranty.OrganizationKind {
 		sub.Account = account.Name

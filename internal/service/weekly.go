@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"warranty.example/svc/internal/mail"
@@ -53,8 +54,22 @@ func (s *Service) sendWeekly(ctx context.Context, account warranty.ID, week warr
 		if err != nil || !first || content.EndingTotal+content.EndedTotal+int64(len(content.Waiting)) == 0 {
 			return err
 		}
-		return s.mailRecipients(tx, account, store.WarrantyEndMails, func(to store.Recipient) mail.Message {
-			return mail.In(to.Locale).WeeklyDigest(to.Email, to.Name, content, s.PublicURL)
+		claims := make([]warranty.ID, len(content.Waiting))
+		for i, c := range content.Waiting {
+			claims[i] = c.ID
+		}
+		muted, err := tx.Mutes(claims...)
+		if err != nil {
+			return err
+		}
+		return s.mailRecipients(tx, account, store.WarrantyEndMails, func(to store.Recipient) *mail.Message {
+			own := content
+			own.Waiting = slices.DeleteFunc(slices.Clone(content.Waiting), func(c warranty.Claim) bool { return muted(to, c.ID) })
+			if own.EndingTotal+own.EndedTotal+int64(len(own.Waiting)) == 0 {
+				return nil
+			}
+			m := mail.In(to.Locale).WeeklyDigest(to.Email, to.Name, own, s.PublicURL)
+			return &m
 		})
 	})
 }

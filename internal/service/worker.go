@@ -210,8 +210,11 @@ func (s *Service) deliver(ctx context.Context, m store.Mail) (*store.MailFailure
 	if !s.finished.has(m.ID) {
 		err := errMailExpired
 		if m.Expires == nil || s.now().Before(*m.Expires) {
-			message := mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
-			if message, err = s.withUnsubscribe(ctx, message, m.Unsubscribe); err != nil {
+			message := mail.Message{
+				ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Code: m.Code, Language: m.Language,
+				From: m.From, ReplyTo: m.ReplyTo,
+			}
+			if message, err = s.finish(ctx, message, m.Unsubscribe, m.Claim); err != nil {
 				return nil, err // the claim expires, and the attempt does not count as one of the mail server's
 			}
 			err = s.Mail.Send(ctx, message)

@@ -34,7 +34,7 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 // Owners see all documents of a warranty, except those that an earlier owner kept and those of earlier claims. Businesses see what
 // they and other businesses uploaded, and what is attached to a claim.
 const (
-	sharedDocument = `(d.claim_id IS NOT NULL OR d.business = 1)`
+	sharedDocument = `(d.claim_id IS NOT NULL OR d.business = 1 OR ` + attachedDocument + `)`
 	seesDocument   = `(CASE WHEN a.roles & ` + roleOwner + ` <> 0 THEN d.owner_id IS NULL OR d.owner_id = a.user_id
 		ELSE ` + sharedDocument + ` END OR d.uploader_id = a.user_id)`
 )
@@ -83,7 +83,7 @@ func (t *Tx) syncRoles(which string, args ...any) error {
 func (t *Tx) hideDocuments(id warranty.ID) error {
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = `+kindDocument+` AND roles & `+roleOwner+` = 0
 		AND item_id IN (
-		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND d.claim_id IS NULL AND d.business = 0
+		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND NOT `+sharedDocument+`
 			AND d.uploader_id <> access.user_id)`, id)
 }
 
@@ -124,6 +124,9 @@ func (t *Tx) dropChild(k lists.Kind, item, parent warranty.ID) error {
 // removeRoles removes roles on a locked warranty from a user, who loses access without another role.
 func (t *Tx) removeRoles(id, user warranty.ID, roles warranty.Roles) error {
 	if err := lists.NoteWarranty(t.ctx, t.tx, id); err != nil {
+		return err
+	}
+	if err := t.unmuteWarranty(user, id); err != nil {
 		return err
 	}
 	if err := t.later(`UPDATE access SET roles = roles - (roles & $3),

@@ -8,6 +8,14 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// VerifiedContact returns the verified contact address of an organization, or "".
+func (t *Tx) VerifiedContact(organization warranty.ID) (email string, err error) {
+	err = t.tx.Query(t.ctx, `SELECT a.email FROM organizations o
+		JOIN addresses a ON a.email = o.contact_email AND a.account_id = o.id AND a.verified_at IS NOT NULL WHERE o.id = $1`,
+		func(r *engine.Row) error { email = r.Text(); return nil }, organization)
+	return email, err
+}
+
 // moveAddress follows a change of the address of a person.
 func (t *Tx) moveAddress(user warranty.ID, email string) error {
 	return t.later(`UPDATE addresses SET email = $2 WHERE account_id = $1`, user, email)

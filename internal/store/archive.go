@@ -168,6 +168,7 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 	deletes := []string{
 		`DELETE FROM access WHERE kind = ` + kindDocument + ` AND item_id IN (SELECT id FROM documents
 				WHERE storage_key = $1)`,
+		`DELETE FROM claim_documents WHERE document_id IN (SELECT id FROM documents WHERE storage_key = $1)`,
 		`DELETE FROM documents WHERE storage_key = $1`,
 		`DELETE FROM drafts WHERE storage_key = $1`,
 		`DELETE FROM document_versions WHERE storage_key = $1`,

@@ -44,6 +44,11 @@ var rules = []struct{ what, sql string }{
 		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = m.claim_id)`},
 	{"notes without a claim", `SELECT n.id FROM claim_notes n
 		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = n.claim_id)`},
+	{"muted claims that are missing", `SELECT m.claim_id FROM claim_mutes m
+		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = m.claim_id)`},
+	{"documents sent with a claim of another warranty, or without one", `SELECT x.document_id FROM claim_documents x
+		WHERE NOT EXISTS (SELECT 1 FROM claims c JOIN documents d ON d.warranty_id = c.warranty_id
+			WHERE c.id = x.claim_id AND d.id = x.document_id)`},
 	{"documents of messages without the message", `SELECT d.id FROM documents d WHERE d.message_id IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM claim_messages m WHERE m.id = d.message_id AND m.claim_id = d.claim_id)`},
 	{"documents of an earlier owner that a later owner can see", `SELECT d.id FROM documents d

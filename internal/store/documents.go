@@ -12,7 +12,8 @@ import (
 )
 
 const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type,
-	d.content_type, d.size_bytes, d.sha256, d.created_at, d.message_id`
+	d.content_type, d.size_bytes, d.sha256, d.created_at, d.message_id, d.filed,
+	CASE WHEN ` + attachedDocument + ` THEN 1 ELSE 0 END`
 
 func readDocument(r *engine.Row) warranty.Document {
 	d := warranty.Document{
@@ -26,6 +27,8 @@ func readDocument(r *engine.Row) warranty.Document {
 		SHA256:      hex.EncodeToString(r.Bytes()),
 		CreatedAt:   r.Time(),
 		MessageID:   r.OptionalID(),
+		Filed:       r.Int() != 0,
+		Attached:    r.Int() != 0,
 	}
 	d.WarrantyID = d.Warranty.ID
 	return d
@@ -63,18 +66,26 @@ var documentShape = &lists.Shape[warranty.Document]{
 	Record:  lists.DocumentRecord,
 }
 
-// ClaimDocuments lists the metadata of all documents of a claim that the user has access to, newest
-// first.
+// ClaimDocuments lists the metadata of all documents of a claim that the user has access to, newest first, and of those of
+// the warranty that its owner sent with it. Later owners do not see which these were.
 func (s *Store) ClaimDocuments(
 	ctx context.Context, user warranty.ID, claim warranty.Claim,
 ) ([]warranty.Document, error) {
 	var list []warranty.Document
-	err := s.db.Query(ctx, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
-		WHERE d.warranty_id = $2 AND d.claim_id = $3
-		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = `+kindDocument+` AND item_id = d.id)
+	err := s.db.Query(ctx, `SELECT `+documentColumns+`, CASE WHEN x.claim_id IS NULL THEN 0 ELSE 1 END, x.message_id
+		FROM documents d JOIN warranties w ON w.id = d.warranty_id
+		JOIN access a ON a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = d.id
+		LEFT JOIN claim_documents x ON x.document_id = d.id AND x.claim_id = $3
+		WHERE d.warranty_id = $2 AND (d.claim_id = $3 OR x.claim_id IS NOT NULL AND NOT EXISTS (
+			SELECT 1 FROM claims c WHERE c.id = $3 AND `+lists.EarlierClaim+`))
 		ORDER BY d.id DESC`,
 		func(r *engine.Row) error {
-			list = append(list, readDocument(r))
+			d := readDocument(r)
+			if d.Stored = r.Int() != 0; d.Stored {
+				d.MessageID = r.OptionalID()
+				d.Filed = d.MessageID == nil
+			}
+			list = append(list, d)
 			return nil
 		}, user, claim.WarrantyID, claim.ID)
 	return list, err
@@ -140,12 +151,12 @@ func (t *Tx) InsertDocument(
 		return err
 	}
 	if err := t.later(`INSERT INTO documents (id, warranty_id, claim_id, uploader_id, file_name, type, content_type,
-			size_bytes, sha256, storage_key, search, created_at, business, owner_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN CAST($3 AS UUID) IS NULL THEN NULL ELSE
+			size_bytes, sha256, storage_key, search, created_at, business, filed, owner_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, CASE WHEN CAST($3 AS UUID) IS NULL THEN NULL ELSE
 			(SELECT o.user_id FROM access o WHERE o.parent_id = $2
 				AND o.kind = `+kindWarranty+` AND o.roles & `+roleOwner+` <> 0) END)`,
 		d.ID, d.WarrantyID, d.ClaimID, uploader, d.FileName, d.Type, d.ContentType, d.SizeBytes, sum, storageKey,
-		documentSearch(d), d.CreatedAt, business(roles)); err != nil {
+		documentSearch(d), d.CreatedAt, business(roles), bit(d.Filed)); err != nil {
 		return err
 	}
 	return t.grantChild(lists.Documents, d.ID, d.WarrantyID, 0)
@@ -204,6 +215,9 @@ func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
 		return err
 	}
 	if err := t.noteDeleted(now, `id = $2`, d.ID); err != nil {
+		return err
+	}
+	if err := t.later(`DELETE FROM claim_documents WHERE document_id = $1`, d.ID); err != nil {
 		return err
 	}
 	if err := t.exactlyOne(`DELETE FROM documents WHERE id = $1`, d.ID); err != nil {

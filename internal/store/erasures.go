@@ -217,6 +217,9 @@ func (t *Tx) leave(user, id warranty.ID) error {
 	if err := lists.NoteWarranty(t.ctx, t.tx, id); err != nil {
 		return err
 	}
+	if err := t.unmuteWarranty(user, id); err != nil {
+		return err
+	}
 	if err := t.later(`UPDATE warranties SET seller_id = NULL WHERE id = $1 AND seller_id = $2`, id, user); err != nil {
 		return err
 	}
@@ -251,6 +254,9 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 			`DELETE FROM claim_messages WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claim_notes WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claim_assignees WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM claim_mutes WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM claim_documents WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM mails WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claims WHERE warranty_id = $1`,
 		} {
 			if err := t.later(sql, id); err != nil {
@@ -275,6 +281,10 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 			return err
 		}
 	}
+	// What they wrote about claims is in emails, too. Failed ones with the texts of several people are not sorted out.
+	if err := t.later(`DELETE FROM mails WHERE author_id = $1 OR author_id = $2 AND failed_at IS NOT NULL`, id, warranty.ID{}); err != nil {
+		return err
+	}
 	for _, sql := range []string{
 		`DELETE FROM requests WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
 		`DELETE FROM token_usage WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
@@ -294,6 +304,8 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM claim_notes WHERE account_id = $1`,
 		`DELETE FROM claim_assignees WHERE user_id = $1`,
 		`DELETE FROM claim_assignees WHERE account_id = $1`,
+		`DELETE FROM claim_mutes WHERE user_id = $1`,
+		`DELETE FROM claim_mutes WHERE account_id = $1`,
 		`DELETE FROM views WHERE account_id = $1`,
 		`DELETE FROM reminder_choices WHERE account_id = $1`,
 		`DELETE FROM record_reminders WHERE account_id = $1`,

@@ -102,20 +102,25 @@ func (t *Tx) logMail(m Mail, from MailSender, topic warranty.ID, chosen bool, no
 		from.Account, from.Person, now, m.ID, topic, m.To, bit(chosen), warranty.Mailbox(m.To))
 }
 
-// InDigest reports whether a digest of a user with a claim is pending, and waits for one that is being sent.
-func (t *Tx) InDigest(user, claim warranty.ID) (found bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT 1 FROM mail_digest WHERE user_id = $1 AND claim_id = $2 /*pg: FOR UPDATE */`,
-		func(*engine.Row) error { found = true; return nil }, user, claim)
-	return found, err
+// InDigest returns since when a digest of a user with a claim is pending, or nil, and waits for one that is being sent.
+func (t *Tx) InDigest(user, claim warranty.ID) (since *time.Time, err error) {
+	err = t.tx.Query(t.ctx, `SELECT since FROM mail_digest WHERE user_id = $1 AND claim_id = $2 /*pg: FOR UPDATE */`,
+		func(r *engine.Row) error {
+			if at := r.Time(); since == nil || at.Before(*since) {
+				since = &at
+			}
+			return nil
+		}, user, claim)
+	return since, err
 }
 
-// AddToDigest adds a claim change to a user's next digest, due at the given time or earlier.
-func (t *Tx) AddToDigest(user, claim warranty.ID, from MailSender, due time.Time) error {
-	return t.later(`INSERT INTO mail_digest (user_id, claim_id, sender_id, person_id, changes, due_at)
-		VALUES ($1, $2, $3, $4, 1, $5)
+// AddToDigest adds a claim change of now to a user's next digest, due at the given time or earlier.
+func (t *Tx) AddToDigest(user, claim warranty.ID, from MailSender, due, now time.Time) error {
+	return t.later(`INSERT INTO mail_digest (user_id, claim_id, sender_id, person_id, changes, due_at, since)
+		VALUES ($1, $2, $3, $4, 1, $5, $6)
 		ON CONFLICT (user_id, claim_id, sender_id) DO UPDATE SET changes = mail_digest.changes + 1,
 		due_at = CASE WHEN excluded.due_at < mail_digest.due_at THEN excluded.due_at ELSE mail_digest.due_at END`,
-		user, claim, from.Account, from.Person, due)
+		user, claim, from.Account, from.Person, due, now)
 }
 
 // DropFromDigest removes a claim from a user's next digest.
@@ -135,6 +140,7 @@ func (s *Store) DueDigests(ctx context.Context, now time.Time, limit int) ([]war
 type Digest struct {
 	Claims  []warranty.Claim // the newest, in their current state
 	More    int              // number of further claims
+	since   map[warranty.ID]time.Time
 	senders map[warranty.ID][]MailSender
 }
 
@@ -148,14 +154,20 @@ func (d Digest) For(person warranty.ID) (list []warranty.Claim) {
 	return list
 }
 
+// Since returns when the first change of a claim was that the digest reports.
+func (d Digest) Since(claim warranty.ID) time.Time { return d.since[claim] }
+
 // TakeDigest removes and returns the digest of a locked user, with at most limit of the claims that
 // they still have access to.
 func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {
-	d := Digest{senders: map[warranty.ID][]MailSender{}}
+	d := Digest{senders: map[warranty.ID][]MailSender{}, since: map[warranty.ID]time.Time{}}
 	err := t.tx.Query(t.ctx, `DELETE FROM mail_digest WHERE user_id = $1
-		RETURNING claim_id, sender_id, COALESCE(person_id, sender_id)`, func(r *engine.Row) error {
+		RETURNING claim_id, sender_id, COALESCE(person_id, sender_id), since`, func(r *engine.Row) error {
 		claim, from := r.ID(), MailSender{Account: r.ID(), Person: r.ID()}
 		d.senders[claim] = append(d.senders[claim], from)
+		if at := r.Time(); d.since[claim].IsZero() || at.Before(d.since[claim]) {
+			d.since[claim] = at
+		}
 		return nil
 	}, user)
 	if err != nil {

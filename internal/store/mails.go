@@ -14,6 +14,10 @@ import (
 type Mail struct {
 	ID                      warranty.ID
 	To, Subject, Text, Code string
+	HTML, Language          string       // see mail.Message
+	From, ReplyTo           string       // see mail.Message
+	Claim                   *warranty.ID // what the recipient can mute
+	Author                  *warranty.ID // whose text about a claim it has; the zero ID for several people
 	Expires                 *time.Time   // when the code expires; nil without a code
 	Unsubscribe             *Unsubscribe // nil for emails that are always sent
 	Urgent                  bool         // someone waits for the code in it
@@ -26,8 +30,10 @@ var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 // InsertMail adds an email to the outbox. It is sent after the transaction is committed.
 func (t *Tx) InsertMail(m Mail) error {
 	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at,
-			unsubscribe, urgent) VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, $8)`,
-		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored(), bit(m.Urgent))
+			unsubscribe, urgent, html, language, sender, reply_to, claim_id, author_id)
+		VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored(), bit(m.Urgent),
+		m.HTML, m.Language, m.From, m.ReplyTo, m.Claim, m.Author)
 }
 
 // ClaimMails claims waiting emails, urgent or other ones, until a time. No other worker gets them before then.
@@ -37,7 +43,8 @@ func (t *Tx) ClaimMails(urgent bool, now, until time.Time, limit int) ([]Mail, e
 		WHERE id IN (SELECT id FROM mails WHERE urgent = `+strconv.Itoa(bit(urgent))+` AND claimed_until <= $1
 			ORDER BY claimed_until, id LIMIT $3
 			/*pg: FOR UPDATE SKIP LOCKED */) AND claimed_until <= $1
-		RETURNING id, address, subject, body, code, expires_at, attempts, unsubscribe`,
+		RETURNING id, address, subject, body, code, expires_at, attempts, unsubscribe, html, language, sender, reply_to,
+			claim_id`,
 		func(r *engine.Row) error {
 			mails = append(mails, Mail{
 				ID:          r.ID(),
@@ -48,6 +55,11 @@ func (t *Tx) ClaimMails(urgent bool, now, until time.Time, limit int) ([]Mail, e
 				Expires:     r.OptionalTime(),
 				Attempts:    int(r.Int()),
 				Unsubscribe: readUnsubscribe(r.Bytes()),
+				HTML:        r.Text(),
+				Language:    r.Text(),
+				From:        r.Text(),
+				ReplyTo:     r.Text(),
+				Claim:       r.OptionalID(),
 			})
 			return nil
 		}, now, until, limit)
@@ -103,6 +115,6 @@ func (t *Tx) SweepMails(before, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return t.later(`UPDATE mails SET body = '', code = ''
+	return t.later(`UPDATE mails SET body = '', html = '', code = ''
 		WHERE claimed_until >= $1 AND code <> '' AND (expires_at IS NULL OR expires_at <= $2)`, never, now)
 }

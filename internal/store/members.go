@@ -121,6 +121,9 @@ func (t *Tx) RemoveMember(organization, user warranty.ID) error {
 	if err := t.Unassign(organization, user); err != nil {
 		return err
 	}
+	if err := t.unmuteMember(organization, user); err != nil {
+		return err
+	}
 	return t.exactlyOne(`/*pg: UPDATE members SET role = `+memberRemoved+` *//*sqlite: DELETE FROM members */
 		WHERE account_id = $1 AND user_id = $2 AND role > 0`, organization, user)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/store/lists"
@@ -50,11 +52,14 @@ func (s *Store) Messages(
 		}, user, c.ID, p.Limit, p.Offset()); err != nil || len(list) == 0 {
 			return err
 		}
-		return q.Query(ctx, `SELECT d.message_id, d.id, d.file_name, d.content_type, d.size_bytes
+		return q.Query(ctx, `SELECT COALESCE(x.message_id, d.message_id), d.id, d.file_name, d.content_type, d.size_bytes,
+				CASE WHEN x.claim_id IS NULL THEN 0 ELSE 1 END
 			FROM documents d JOIN access a ON a.user_id = $1 AND a.kind = `+kindDocument+` AND a.item_id = d.id
-			WHERE d.warranty_id = $2 AND d.claim_id = $3 AND d.message_id IS NOT NULL ORDER BY d.id`, func(r *engine.Row) error {
+			LEFT JOIN claim_documents x ON x.document_id = d.id AND x.claim_id = $3
+			WHERE d.warranty_id = $2 AND (d.claim_id = $3 AND d.message_id IS NOT NULL OR x.message_id IS NOT NULL)
+			ORDER BY d.id`, func(r *engine.Row) error {
 			i, ok := byID[r.ID()]
-			d := warranty.MessageDocument{ID: r.ID(), FileName: r.Text(), ContentType: r.Text(), SizeBytes: r.Int()}
+			d := warranty.MessageDocument{ID: r.ID(), FileName: r.Text(), ContentType: r.Text(), SizeBytes: r.Int(), Stored: r.Int() != 0}
 			if ok {
 				list[i].Documents = append(list[i].Documents, d)
 			}
@@ -62,6 +67,18 @@ func (s *Store) Messages(
 		}, user, c.WarrantyID, c.ID)
 	})
 	return list, total, err
+}
+
+// MessagesSince lists the newest messages of a claim since a time that a locked account may read and others wrote, oldest
+// first, without one of them.
+func (t *Tx) MessagesSince(
+	account, claim warranty.ID, since time.Time, without warranty.ID, limit int,
+) (list []warranty.Message, err error) {
+	err = t.tx.Query(t.ctx, `SELECT m.id, m.side, m.name, m.account, m.body, m.created_at, 0 FROM `+messagesOf+`
+			AND m.account_id <> a.user_id AND m.created_at >= $3 AND m.id <> $4 ORDER BY m.id DESC LIMIT $5`,
+		func(r *engine.Row) error { list = append(list, readMessage(r)); return nil }, account, claim, since, without, limit)
+	slices.Reverse(list)
+	return list, err
 }
 
 // LastMessages adds the latest message that the user may read to each claim of a page.

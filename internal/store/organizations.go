@@ -15,6 +15,7 @@ type Recipient struct {
 	Name, Email string
 	Mails       warranty.MailChoices
 	Locale      warranty.Locale // what the person chose
+	Roles       warranty.Roles  // of the account on the warranty, if it is about one: see People
 }
 
 // recipientColumns has the choices of the contact address of an organization, too.

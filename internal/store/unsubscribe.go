@@ -16,12 +16,14 @@ const (
 	WarrantyEndMails MailKind = wantsWarrantyEnd // reminders and weekly emails
 	ClaimMails       MailKind = wantsClaims
 	TokenExpiryMails MailKind = wantsTokenExpiry
+	// MutedClaim is no bit: the emails about one claim, which are of the kind ClaimMails.
+	MutedClaim MailKind = 128
 )
 
 // String returns the kind's name in warranty.MailChoices.
 func (k MailKind) String() string {
 	return map[MailKind]string{
-		WarrantyEndMails: "warranty_end", ClaimMails: "claims", TokenExpiryMails: "token_expiry",
+		WarrantyEndMails: "warranty_end", ClaimMails: "claims", TokenExpiryMails: "token_expiry", MutedClaim: "muted_claim",
 	}[k]
 }
 
@@ -29,25 +31,40 @@ func (k MailKind) String() string {
 type Unsubscribe struct {
 	Kind          MailKind
 	Account, User warranty.ID // as in Recipient
+	Claim         warranty.ID // with MutedClaim
 	Language      string      // of the email; not part of the signed value
 }
 
-// UnsubscribeSize is the length of an Unsubscribe in bytes.
-const UnsubscribeSize = 33
+// UnsubscribeSize is the length of an Unsubscribe in bytes, and MuteSize that of one with a claim.
+const (
+	UnsubscribeSize = 33
+	MuteSize        = UnsubscribeSize + 16
+)
 
 // Bytes returns the value as it is signed.
 func (u Unsubscribe) Bytes() []byte {
-	return append(append([]byte{byte(u.Kind)}, u.Account[:]...), u.User[:]...)
+	b := append(append([]byte{byte(u.Kind)}, u.Account[:]...), u.User[:]...)
+	if u.Kind == MutedClaim {
+		b = append(b, u.Claim[:]...)
+	}
+	return b
 }
 
 // ParseUnsubscribe is the inverse of Bytes.
 func ParseUnsubscribe(b []byte) (u Unsubscribe, ok bool) {
+	if len(b) == MuteSize {
+		u = Unsubscribe{Kind: MutedClaim, Account: warranty.ID(b[1:17]), User: warranty.ID(b[17:33]), Claim: warranty.ID(b[33:])}
+		return u, MailKind(b[0]) == MutedClaim
+	}
 	if len(b) != UnsubscribeSize {
 		return u, false
 	}
 	u = Unsubscribe{Kind: MailKind(b[0]), Account: warranty.ID(b[1:17]), User: warranty.ID(b[17:33])}
 	return u, u.Kind == WarrantyEndMails || u.Kind == ClaimMails || u.Kind == TokenExpiryMails
 }
+
+// Mute returns the claim of an Unsubscribe of the kind MutedClaim.
+func (u Unsubscribe) Mute() Mute { return Mute{u.Claim, u.Account, u.User} }
 
 // From returns what the recipient of an email can turn off.
 func (to Recipient) From(kind MailKind) *Unsubscribe {
@@ -103,6 +120,9 @@ func (s *Store) Recipient(ctx context.Context, account, user warranty.ID) (to Re
 // SetWanted turns a kind of email on or off for a recipient: a person, a member of an organization, or the
 // contact address of one. It is ErrNotFound if there is no such recipient.
 func (t *Tx) SetWanted(u Unsubscribe, wanted bool) error {
+	if u.Kind == MutedClaim {
+		return t.SetMuted(u.Mute(), !wanted)
+	}
 	change, bit := `& $1`, math.MaxInt16&^int(u.Kind)
 	if wanted {
 		change, bit = `| $1`, int(u.Kind)

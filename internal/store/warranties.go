@@ -261,12 +261,17 @@ func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 }
 
 // People lists who gets emails about a warranty: the recipients of the accounts with roles on it, those of
-// an account together.
+// an account together. They have the roles of their account.
 func (t *Tx) People(id warranty.ID) (list []Recipient, err error) {
-	err = t.tx.Query(t.ctx, `SELECT `+recipientColumns+`
+	err = t.tx.Query(t.ctx, `SELECT `+recipientColumns+`, a.roles
 		FROM access a JOIN recipients r ON r.account_id = a.user_id
 		WHERE a.parent_id = $1 AND a.kind = `+kindWarranty+` ORDER BY r.account_id, r.user_id`,
-		func(r *engine.Row) error { list = append(list, readRecipient(r)); return nil }, id)
+		func(r *engine.Row) error {
+			to := readRecipient(r)
+			to.Roles = warranty.RolesOf(r.Int())
+			list = append(list, to)
+			return nil
+		}, id)
 	return list, err
 }
 
@@ -328,10 +333,12 @@ func (t *Tx) RemoveFromOwner(owner warranty.ID, w warranty.Warranty, now time.Ti
 
 // deleteOwnDocuments deletes the documents of a locked warranty that its owner uploaded for themselves.
 func (t *Tx) deleteOwnDocuments(owner, id warranty.ID, now time.Time) error {
-	const own = `uploader_id = $3 AND claim_id IS NULL AND business = 0`
+	// Those that were sent with a claim stay for the businesses, like those of the claim.
+	const own = `uploader_id = $3 AND claim_id IS NULL AND business = 0
+		AND NOT EXISTS (SELECT 1 FROM claim_documents y WHERE y.document_id = documents.id)`
 	if err := t.noteDeleted(now, `warranty_id = $2 AND `+own, id, owner); err != nil {
 		return err
 	}
-	return t.later(`DELETE FROM documents
-		WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND business = 0`, id, owner)
+	return t.later(`DELETE FROM documents WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND business = 0
+		AND NOT EXISTS (SELECT 1 FROM claim_documents y WHERE y.document_id = documents.id)`, id, owner)
 }
