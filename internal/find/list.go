@@ -657,6 +657,9 @@ type Answer struct {
 
 // Ask returns a page of the records that a question selects.
 func (l *List) Ask(q *Question, offset int64, limit int) (Answer, error) {
+	if q.Best != nil {
+		return l.askBest(q, offset, limit)
+	}
 	switch q.Sort {
 	case warranty.ByEndDate, warranty.ByEndDateDesc:
 		return ask(l, q, endColumn, offset, limit, func(r *Record) int64 { return int64(r.End) })

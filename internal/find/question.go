@@ -10,7 +10,8 @@ import (
 )
 
 // Record is what a search looks at in one warranty, claim or document, for one account. Claims and
-// documents have an id, roles and texts; the category of a claim is its status.
+// documents have an id, roles, texts and a time; the category of a claim is its status, and the name of a document that
+// of its file.
 type Record struct {
 	ID       warranty.ID
 	Roles    warranty.Roles
@@ -33,6 +34,8 @@ type Record struct {
 	Customer string
 	// Text is everything that is searched by words, including the codes. Lines separate fields.
 	Text string
+	// Rank is how well the query fits; see Question.Rank.
+	Rank Rank
 	// Codes are the serial number, the reference, the number of a claim and, for its issuer only, the
 	// external id, each as Code returns it, separated by lines.
 	Codes string
@@ -59,6 +62,8 @@ type Question struct {
 	Verified map[warranty.ID]bool
 	Now      int64
 	Sort     warranty.WarrantySort
+	// Best orders what Query finds by how well it fits, instead of Sort; see BestFirst.
+	Best *terms
 }
 
 // QuestionOf returns the question of a filter and an order.
@@ -164,6 +169,9 @@ func shown(r *Record, day warranty.Date) warranty.Status {
 // first.
 func (q *Question) Compare(a, b *Record) int {
 	order := 0
+	if q.Best != nil {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(b.Updated, a.Updated), slices.Compare(b.ID[:], a.ID[:]))
+	}
 	switch q.Sort {
 	case warranty.ByEndDate:
 		order = cmp.Compare(a.End, b.End)

@@ -36,7 +36,7 @@ const chunk = 512
 // A segment without its flags is read as corrupt and made again. Change the key of the flags whenever the words of a
 // record change, so that each of two releases replaces the segments of the other.
 const (
-	flagsKey  = "f"
+	flagsKey  = "g"
 	headsKey  = "h"
 	idsKey    = "i"
 	codesKey  = "t"

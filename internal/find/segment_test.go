@@ -183,7 +183,7 @@ func (m *model) question() *Question {
 		}
 	}
 	sometimes(2, func() {
-		f.Q = m.pick([]string{m.phrase(2), m.pick(vocabulary), m.code(), m.code()[1:5], "?", "-", "W", "00", "000"})
+		f.Q = m.pick([]string{m.phrase(2), m.pick(vocabulary), m.code(), m.code()[1:5], m.pick(vocabulary) + " " + m.phrase(1), "eva.bosch@b.example", "?", "-", "W", "00", "000"})
 	})
 	sometimes(4, func() { f.Status = warranty.EnumOf[warranty.Status](1 + m.Int64N(5)) })
 	sometimes(6, func() { f.Role = warranty.EnumOf[warranty.Role](1 + m.Int64N(3)) })
@@ -203,6 +203,9 @@ func (m *model) question() *Question {
 	sorts := warranty.WarrantySort("").Values()
 	sometimes(4, func() { f.Assurance = warranty.Assurance(m.pick(warranty.Assurance("").Values())) })
 	q := QuestionOf(f, warranty.WarrantySort(m.pick(sorts)), warranty.Date(1000+m.IntN(100)))
+	if f.Q != "" {
+		sometimes(2, func() { q.BestFirst(f.Q) })
+	}
 	q.Now = []int64{50, 100, 150, 250}[m.IntN(4)]
 	q.Verified = map[warranty.ID]bool{account(1 + m.IntN(4)): true, account(1 + m.IntN(4)): true}
 	return q
@@ -222,6 +225,7 @@ func (m *model) check() {
 	counts := NewCounts(byGroup)
 	for _, id := range slices.SortedFunc(maps.Keys(m.records), compareIDs) {
 		if r := m.records[id]; q.Matches(r) {
+			r.Rank = q.Rank(r)
 			fits = append(fits, r)
 			counts.Add(r, q.Today)
 		}

@@ -48,17 +48,17 @@ var sources = map[Kind]*source{
 		readText: readSearched,
 	},
 	Claims: {
-		columns:  `a.item_id, a.roles, a.status`,
+		columns:  `a.item_id, a.roles, a.status, c.updated_at, w.product_name`,
 		text:     ClaimDescription + `, c.claim_number, ` + searchedColumns,
 		joins:    JoinClaim,
 		read:     readClaimRecord,
 		readText: readChildSearched,
 	},
 	Documents: {
-		columns:  `a.item_id, a.roles`,
+		columns:  `a.item_id, a.roles, d.created_at, d.file_name`,
 		text:     documentText,
 		joins:    JoinDocument,
-		read:     func(r *engine.Row) find.Record { return find.Record{ID: r.ID(), Roles: warranty.RolesOf(r.Int())} },
+		read:     readDocumentRecord,
 		readText: readChildSearched,
 	},
 }
@@ -110,7 +110,13 @@ func (s *source) record(r *engine.Row, w wanted) find.Record {
 }
 
 func readClaimRecord(r *engine.Row) find.Record {
-	return claimRecord(r.ID(), warranty.RolesOf(r.Int()), warranty.EnumOf[warranty.ClaimStatus](r.Int()))
+	record := claimRecord(r.ID(), warranty.RolesOf(r.Int()), warranty.EnumOf[warranty.ClaimStatus](r.Int()))
+	record.Updated, record.Name = r.Int(), r.Text()
+	return record
+}
+
+func readDocumentRecord(r *engine.Row) find.Record {
+	return find.Record{ID: r.ID(), Roles: warranty.RolesOf(r.Int()), Updated: r.Int(), Name: r.Text()}
 }
 
 func claimRecord(id warranty.ID, roles warranty.Roles, status warranty.ClaimStatus) find.Record {
@@ -248,6 +254,7 @@ func ClaimColumns(*find.Question) string { return `, ` + searchedColumns }
 // ClaimRecord returns what a question looks at of a claim.
 func ClaimRecord(_ *find.Question, c warranty.Claim, r *engine.Row) find.Record {
 	record := claimRecord(c.ID, warranty.Roles{}, c.Status)
+	record.Updated, record.Name = c.UpdatedAt.UnixMicro(), c.Warranty.ProductName
 	readSearched(r).with(c.Description, string(c.ClaimNumber)).in(&record)
 	return record
 }
@@ -260,7 +267,7 @@ func DocumentColumns(*find.Question) string { return `, ` + documentText }
 
 // DocumentRecord returns what a question looks at of a document.
 func DocumentRecord(_ *find.Question, d warranty.Document, r *engine.Row) find.Record {
-	record := find.Record{ID: d.ID}
+	record := find.Record{ID: d.ID, Updated: d.CreatedAt.UnixMicro(), Name: d.FileName}
 	readChildSearched(r).in(&record)
 	return record
 }

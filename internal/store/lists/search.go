@@ -103,6 +103,7 @@ func searchShort[T any](
 		m.record = sh.Record(question, m.row, r)
 		l.readOrder(r, &m.record)
 		if question.Matches(&m.record) {
+			m.record.Rank = question.Rank(&m.record)
 			m.record.Text, m.record.Codes = "", "" // not needed for sorting
 			found = append(found, m)
 		}
@@ -134,6 +135,7 @@ func (x *Index) ask(
 	}
 	var found []find.Record
 	err = x.Each(ctx, q, l, question, func(r find.Record) {
+		r.Rank = question.Rank(&r)
 		r.Text, r.Codes = "", "" // not needed for sorting
 		found = append(found, r)
 	})
