@@ -155,6 +155,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /reset-password/confirm", page: web.newPassword, open: true, popup: true},
 		{pattern: "POST /reset-password/confirm", page: web.confirmReset, open: true, popup: true},
 
+		{pattern: "GET /search", page: web.search},
 		{pattern: "GET /warranties", page: web.warranties},
 		{pattern: "POST /warranties", page: web.withFiles(web.createWarranty), checks: true},
 		{pattern: "GET /warranties/new", page: web.newWarranty, needs: warranty.Member},

@@ -48,13 +48,20 @@ function choose(tab) {
   }
 }
 
+function openDialog(selector) {
+  const dialog = one(selector);
+  dialog.showModal();
+  one("input[type=search]", dialog)?.select();
+  if (dialog.dataset.script) import(dialog.dataset.script);
+}
+
 document.addEventListener("click", (event) => {
   const hit = (selector) => event.target.closest(selector);
   if (hit("[data-copy]")) copy(hit("[data-copy]"));
   if (hit("[data-open]")) {
     event.preventDefault();
     hit("dialog")?.close();
-    one(hit("[data-open]").dataset.open).showModal();
+    openDialog(hit("[data-open]").dataset.open);
   }
   if (hit("[data-close]")) hit("dialog")?.close();
   if (hit("[role=tab]")) choose(hit("[role=tab]"));
@@ -115,21 +122,20 @@ document.addEventListener("keydown", (event) => {
       return;
     }
   }
-  if (target.matches?.("input, select, textarea, [contenteditable]") || event.altKey) return;
+  if (event.altKey) return;
   const palette = one("#palette");
-  if ((event.metaKey || event.ctrlKey) && event.key === "k" && palette) {
+  if ((event.metaKey || event.ctrlKey) && event.key === "k" && palette && !one("dialog[open]")) {
     event.preventDefault();
-    palette.showModal();
+    openDialog("#palette");
     return;
   }
+  if (target.matches?.("input, select, textarea, [contenteditable]")) return;
   if (!shortcuts || event.metaKey || event.ctrlKey || !palette || one("dialog[open]")) return;
   if (leader === "g" && jumps[event.key]) location.href = jumps[event.key];
   leader = event.key === "g" ? "g" : "";
   if (event.key === "/") {
     event.preventDefault();
-    const search = one("#q");
-    if (search) search.focus();
-    else palette.showModal();
+    openDialog("#palette");
   }
   const keyed = /^[a-z0-9]$/.test(event.key) && leader !== "g" && one(`[data-key="${event.key}"]`);
   if (keyed) {
