@@ -229,7 +229,7 @@ func TestOwnersNamesAreSharedByAClaim(t *testing.T) {
 		const taken, offered, created = "handover.taken ", "handover.offered Ann", "warranty.created Ann"
 		equal(t, "the owner reads", names(kim), []string{taken + "Kim", offered, created})
 		equal(t, "the shop reads", names(shop.acting), []string{taken + "Owner", offered, created})
-		activity, err := w.Store.Activity(ctx, shop.acting.Account.ID, 1)
+		activity, err := w.Store.Activity(ctx, shop.acting.Account.ID, nil, 1)
 		if err != nil || len(activity) != 1 || activity[0].Actor != "Owner" {
 			t.Errorf("the activity: %+v, %v", activity, err)
 		}

@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -16,6 +19,8 @@ const (
 	overviewActivity = 6
 	overviewEvents   = 200 // that are read and gathered
 	overviewWaiting  = 5
+	overviewJobs     = 3
+	overviewStopped  = 7 * 24 * time.Hour
 )
 
 // Overview summarizes the records that a user can see.
@@ -30,48 +35,46 @@ type Overview struct {
 	Ending []warranty.Warranty
 	// Waiting lists the claims that wait for the account, those that wait longest first.
 	Waiting []warranty.Claim
-	// Failing lists the domains whose DNS record is missing, for those who can put it back.
-	Failing []warranty.Domain
-	// Activity lists the latest events of the newest records, those of an import in one line.
+	// Activity lists what happened last to the newest records.
 	Activity []Gathered
+	// Stopped are jobs that failed in the last days.
+	Stopped []store.ActivityJob
+	// Desk is what an organization has in place of OpenClaims, Ending and Waiting.
+	Desk *Desk
 }
 
-// Gathered is an event and how many more there are, just before it, of the same person doing the same to other
-// warranties.
+// Gathered is an event and how many more there are of the same person doing the same to others on the same day, or a job.
 type Gathered struct {
 	warranty.Activity
 	More int64
 	// AndOlder says that older events, which were not read, may belong to it.
 	AndOlder bool
+	Job      *store.ActivityJob
 }
 
-// gather puts the events of an import or a bulk change in one line.
-func gather(events []warranty.Activity, limit int) (list []Gathered) {
+// gather puts what a person did on a day, in a time zone, in one line for each kind of event.
+func gather(events []warranty.Activity, zone *time.Location) (list []Gathered) {
+	lines := map[string]int{}
 	for i, a := range events {
-		switch {
-		case i > 0 && isRepeated(events[i-1], a):
-			list[len(list)-1].More++
-		case len(list) == limit:
-			return list
-		default:
-			list = append(list, Gathered{Activity: a})
+		key := lineOf(a, zone)
+		at, known := lines[key]
+		if !known {
+			at = len(list)
+			lines[key], list = at, append(list, Gathered{Activity: a})
+		} else {
+			list[at].More++
 		}
-	}
-	if len(events) == overviewEvents {
-		list[len(list)-1].AndOlder = true
+		if i+1 == overviewEvents {
+			list[at].AndOlder = true
+		}
 	}
 	return list
 }
 
-// isRepeated tells whether one person did the same to two warranties.
-func isRepeated(a, b warranty.Activity) bool {
-	same := a.Action == b.Action && a.Actor == b.Actor && derefText(a.Account) == derefText(b.Account) &&
-		a.Door == b.Door && derefText(a.TokenName) == derefText(b.TokenName)
-	switch a.Action {
-	case warranty.WarrantyCreated, warranty.WarrantyUpdated, warranty.WarrantyDeleted:
-		return same && a.WarrantyID != b.WarrantyID && newStatus(a) == newStatus(b)
-	}
-	return false
+// lineOf identifies the line of an event.
+func lineOf(a warranty.Activity, zone *time.Location) string {
+	return fmt.Sprintf("%s %q %q %q %s %s %s", a.Action, a.Actor, derefText(a.Account), derefText(a.TokenName), a.Door,
+		newStatus(a), a.At.In(zone).Format(time.DateOnly))
 }
 
 func newStatus(a warranty.Activity) string {
@@ -83,18 +86,30 @@ func newStatus(a warranty.Activity) string {
 	return ""
 }
 
+// activity returns the latest lines of the activity.
+func (s *Service) activity(
+	ctx context.Context, p warranty.Principal, jobs []store.ActivityJob, zone *time.Location,
+) ([]Gathered, error) {
+	events, err := s.Store.Activity(ctx, p.Account.ID, jobs, overviewEvents)
+	list := gather(events, zone)
+	for i := range jobs {
+		line := Gathered{Job: &jobs[i]}
+		line.At = jobs[i].Ends
+		list = append(list, line)
+	}
+	slices.SortStableFunc(list, func(a, b Gathered) int { return b.At.Compare(a.At) })
+	return list[:min(len(list), overviewActivity)], err
+}
+
 // Overview returns the principal's overview. Each figure and list is exact when it is read, but
-// concurrent writes may come between them.
-func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview, error) {
+// concurrent writes may come between them. Days are those of a time zone.
+func (s *Service) Overview(ctx context.Context, p warranty.Principal, zone *time.Location) (Overview, error) {
 	user, o := p.Account.ID, Overview{Today: s.today()}
 	counts, err := s.Store.CountStatuses(ctx, user, o.Today)
 	if err != nil {
 		return o, err
 	}
 	o.Total, o.InForce, o.Ended = counts.Total, counts.Active, counts.Expired
-	if o.OpenClaims, err = s.Store.OpenClaims(ctx, user); err != nil {
-		return o, err
-	}
 	if o.EndDates, err = s.Store.EndDates(ctx, user, o.Today, o.Today+overviewDays); err != nil {
 		return o, err
 	}
@@ -103,26 +118,42 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 			o.EndingSoon += n
 		}
 	}
-	if o.Ending, err = s.Store.Ending(ctx, user, o.Today, o.Today+EndingSoonDays, overviewEndings); err != nil {
+	if o.ToConfirm, err = s.Store.CountConfirmations(ctx, user); err != nil {
 		return o, err
+	}
+	jobs, err := s.Store.ActivityJobs(ctx, user, overviewJobs)
+	if err != nil {
+		return o, err
+	}
+	for _, j := range jobs {
+		if j.State == warranty.JobFailed && s.now().Sub(j.Ends) < overviewStopped {
+			o.Stopped = append(o.Stopped, j)
+		}
+	}
+	if o.Activity, err = s.activity(ctx, p, jobs, zone); err != nil {
+		return o, err
+	}
+	if p.ActsForOrganization() {
+		o.Desk, err = s.desk(ctx, p, zone)
+	} else {
+		err = s.ownOverview(ctx, user, &o)
+	}
+	return o, err
+}
+
+// ownOverview adds what only the overview of a person has.
+func (s *Service) ownOverview(ctx context.Context, user warranty.ID, o *Overview) (err error) {
+	if o.OpenClaims, err = s.Store.OpenClaims(ctx, user); err != nil {
+		return err
+	}
+	if o.Ending, err = s.Store.Ending(ctx, user, o.Today, o.Today+EndingSoonDays, overviewEndings); err != nil {
+		return err
 	}
 	for i := range o.Ending {
 		s.showListed(&o.Ending[i])
 	}
-	if o.ToConfirm, err = s.Store.CountConfirmations(ctx, user); err != nil {
-		return o, err
-	}
 	if o.Waiting, err = s.Store.WaitingClaims(ctx, user, overviewWaiting); err != nil {
-		return o, err
+		return err
 	}
-	if p.ActsForOrganization() && p.Account.Role.Includes(warranty.Admin) {
-		domains, _, err := s.Store.Domains(ctx, user, warranty.Paging{Page: 1, Limit: warranty.MaxLimit})
-		if err != nil {
-			return o, err
-		}
-		o.Failing = slices.DeleteFunc(domains, func(d warranty.Domain) bool { return d.Status != warranty.DomainFailing })
-	}
-	events, err := s.Store.Activity(ctx, user, overviewEvents)
-	o.Activity = gather(events, overviewActivity)
-	return o, err
+	return nil
 }

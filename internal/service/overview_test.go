@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
@@ -11,7 +12,7 @@ import (
 
 // checkOverview compares the overview of a user with the lists.
 func (s *story) checkOverview(a *actor) {
-	o, err := s.world.Service.Overview(ctx, a.Principal)
+	o, err := s.world.Service.Overview(ctx, a.Principal, time.UTC)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestActivityGathersImports(t *testing.T) {
 			return last
 		}
 		lines := func(p person) (list []string) {
-			o, err := w.Service.Overview(ctx, p.Principal)
+			o, err := w.Service.Overview(ctx, p.Principal, time.UTC)
 			must(err)
 			for _, a := range o.Activity {
 				list = append(list, fmt.Sprint(a.Action, " ", a.More, " ", a.AndOlder))

@@ -83,22 +83,40 @@ func readEvent(r *engine.Row) (warranty.Event, error) {
 // with a million records as for one with ten.
 const newestRecords = 200
 
-// Activity lists the latest events of the user's newest warranties.
-func (s *Store) Activity(ctx context.Context, user warranty.ID, limit int) ([]warranty.Activity, error) {
+// Activity lists the latest events of the user's newest warranties, and of the newest ones before each job. It leaves out
+// what the jobs did: each has a line of its own.
+func (s *Store) Activity(
+	ctx context.Context, user warranty.ID, jobs []ActivityJob, limit int,
+) ([]warranty.Activity, error) {
+	const newest = `SELECT * FROM (SELECT item_id FROM access WHERE user_id = $1 AND kind = ` + kindWarranty +
+		`%s ORDER BY item_id DESC LIMIT $2) n%d`
+	records, others, args := fmt.Sprintf(newest, ``, 0), ``, []any{user, newestRecords, limit}
+	for i, j := range jobs {
+		n := len(args)
+		records += ` UNION ` + fmt.Sprintf(newest, fmt.Sprintf(` AND item_id < $%d`, n+1), i+1)
+		others += fmt.Sprintf(` AND NOT (h.actor_id = $%d AND h.at >= $%d AND h.at <= $%d AND h.action IN (%s))`,
+			n+2, n+3, n+4, jobActions)
+		args = append(args, idAt(j.CreatedAt), j.User, j.CreatedAt, j.Ends)
+	}
 	var list []warranty.Activity
 	err := s.db.Query(ctx, `SELECT w.id, w.product_name, `+seenEventColumns+`
 		FROM history h JOIN warranties w ON w.id = h.thread_id
-		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1
-			AND kind = `+kindWarranty+` ORDER BY item_id DESC LIMIT $2)
+		WHERE h.thread_id IN (`+records+`)`+others+`
 		ORDER BY h.id DESC LIMIT $3`, func(r *engine.Row) error {
 		a := warranty.Activity{WarrantyID: r.ID(), ProductName: r.Text()}
 		var err error
 		a.Event, err = readEvent(r)
 		list = append(list, a)
 		return err
-	}, user, newestRecords, limit)
+	}, args...)
 	return list, err
 }
+
+// jobActions are what jobs do to warranties.
+var jobActions = fmt.Sprintf(`%d, %d, %d, %d, %d, %d`,
+	warranty.EnumNumber(warranty.WarrantyCreated), warranty.EnumNumber(warranty.WarrantyUpdated),
+	warranty.EnumNumber(warranty.WarrantyDeleted), warranty.EnumNumber(warranty.WarrantyRestored),
+	warranty.EnumNumber(warranty.WarrantyCorrected), warranty.EnumNumber(warranty.HandoverWasOffered))
 
 // WarrantyHistory lists the events of a warranty that the user has access to, and returns their
 // total.

@@ -1,38 +1,42 @@
 package view
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"warranty.example/svc/warranty"
 )
 
-// TestTimeline draws from one to a million warranties on every day of a month. Everything is
-// inside the graphic, and a month with more warranties is higher.
-func TestTimeline(t *testing.T) {
+// TestBars draws from one to a million warranties on every day of a month: bars start at zero, are in proportion, and show
+// their number. The smallest can be seen.
+func TestBars(t *testing.T) {
 	words, err := newTexts("en")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tops := regexp.MustCompile(` y="(-?\d+)"`)
-	for _, most := range []int64{1, 6, 7, 250, 1_000_000} {
+	for _, most := range []int64{1, 2, 250, 2608, 1_000_000} {
 		for day := range 31 {
 			today := warranty.NewDate(2026, 3, 1) + warranty.Date(day)
-			drawn := string(Timeline(map[warranty.Date]int64{today + 1: (most + 1) / 2, today + 100: most}, today, words))
-			for _, y := range tops.FindAllStringSubmatch(drawn, -1) {
-				if n, _ := strconv.Atoi(y[1]); n < 11 {
-					t.Errorf("%d on day %d: %s is above the graphic", most, day, y[1])
+			soon := (most + 1) / 2
+			bars := Bars(map[warranty.Date]int64{today: soon, today + 100: most, today + 5000: 9}, today, words)
+			if len(bars) != 13 || bars[0].Label != "Mar" || bars[10].Label != "Jan ’27" || bars[12].Label != "Mar ’27" {
+				t.Fatalf("%d on day %d: %+v", most, day, bars)
+			}
+			total := int64(0)
+			for i, b := range bars {
+				total += b.Count
+				if b.Y+b.Height != BarHeight || b.Y < 0 || (b.Height > 0) != (b.Count > 0) || strings.HasPrefix(b.Width, "0.0") != (b.Count == 0) {
+					t.Errorf("%d on day %d: month %d is %+v", most, day, i, b)
+				}
+				if b.Count == most && (b.Height != BarHeight || b.Width != "100.0%") {
+					t.Errorf("%d on day %d: the longest is %+v", most, day, b)
+				}
+				if b.Soon != (i == 0) && b.Count > 0 {
+					t.Errorf("%d on day %d: month %d ends soon: %t", most, day, i, b.Soon)
 				}
 			}
-			urgent, all := strings.Count(drawn, `"bar w"`), strings.Count(drawn, `<rect`)
-			bricks := all - urgent
-			if bricks < 1 || bricks > 6 || urgent < 1 || urgent > bricks || most > 6 && urgent == bricks {
-				t.Errorf("%d on day %d: %d bricks now and %d later", most, day, urgent, bricks)
-			}
-			if !strings.Contains(drawn, ">"+words.Figure(most)+"<") {
-				t.Errorf("%d on day %d: the figure is missing", most, day)
+			if total != soon+most {
+				t.Errorf("%d on day %d: %d are drawn", most, day, total)
 			}
 		}
 	}

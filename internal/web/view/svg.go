@@ -148,6 +148,7 @@ var icons = map[string]string{
 	"updown":   `<path d="m8 9 4-4 4 4M8 15l4 4 4-4"/>`,
 	"plus":     `<path d="M12 5v14M5 12h14"/>`,
 	"shop":     `<path d="M4 9h16v11H4zM3 9l2-5h14l2 5M9 20v-6h6v6"/>`,
+	"table":    `<path d="M4 5h16v14H4zM4 10h16M4 14.500h16M10 5v14"/>`,
 	"tag":      `<path d="M4 4h8l8 8-8 8-8-8z"/><path d="M8.500 8.500v.1"/>`,
 	"print":    `<path d="M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z"/>`,
 	"mail":     `<path d="M4 6h16v12H4z"/><path d="m4 7 8 6 8-6"/>`,
