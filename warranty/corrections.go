@@ -14,6 +14,21 @@ type CorrectWarranty struct {
 	GTIN         *string     `json:"gtin,omitempty" max:"14" doc:"Global Trade Item Number with a valid check digit. An empty string removes it."`
 	Reason       string      `json:"reason,omitzero" required:"true" max:"500" doc:"Why it is corrected. It is kept in the history." example:"Two digits were swapped."`
 	IfMatch      string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Correct the record only if its ETag matches."`
+
+	// own is set for a record that nobody else relies on: its owner corrects it without a reason.
+	own bool
+}
+
+// WithoutReason returns the correction of a record that nobody else relies on, which needs no reason. Apply checks
+// that nobody does.
+func (in CorrectWarranty) WithoutReason() CorrectWarranty {
+	in.own = true
+	return in
+}
+
+// NeedsReason reports whether corrections of a warranty need a reason: a customer or a seller relies on what it says.
+func (w Warranty) NeedsReason() bool {
+	return !w.Roles.SelfRecorded() || w.Offer.OfferedAt != nil || (w.SellerConfirmed || w.Seller != nil) && !w.Roles.Has(Seller)
 }
 
 // Check trims and validates the input.
@@ -37,7 +52,11 @@ func (in *CorrectWarranty) Check() error {
 	if in.GTIN != nil {
 		*in.GTIN = c.gtin(*in.GTIN)
 	}
-	in.Reason = c.lines("reason", in.Reason, 1, MaxStatusReason)
+	least := 1
+	if in.own {
+		least = 0
+	}
+	in.Reason = c.lines("reason", in.Reason, least, MaxStatusReason)
 	in.IfMatch = c.ifMatch(in.IfMatch)
 	return c.Err()
 }
@@ -47,6 +66,11 @@ func (in *CorrectWarranty) Check() error {
 func (in CorrectWarranty) Apply(w Warranty) (Warranty, error) {
 	if err := w.Roles.May(ChangePromise); err != nil {
 		return w, err
+	}
+	if in.Reason == "" && w.NeedsReason() {
+		var c Checks
+		c.Add("reason", "required", "This field is required.")
+		return w, c.Err()
 	}
 	setOptional(&w.SerialNumber, in.SerialNumber)
 	if in.Description != nil && (w.Description == nil || unixLines(*in.Description) != unixLines(*w.Description)) {

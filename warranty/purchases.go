@@ -80,6 +80,9 @@ func validPrice(s string) bool {
 	return digits(whole) && len(whole) <= 12 && (!point || digits(decimals) && len(decimals) <= 4)
 }
 
+// Currencies lists the active codes of ISO 4217.
+func Currencies() []string { return strings.Fields(currencies) }
+
 // currencies are the active codes of ISO 4217.
 const currencies = " AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD " +
 	"CAD CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP " +

@@ -412,7 +412,6 @@ func (b *tab) offer(t testing.TB, email string) int {
 // notPages are addresses that return a file or redirect.
 var notPages = map[string]bool{
 	"GET /setup":                           true, // only before the first account
-	"GET /warranties/{id}/correct":         true, // leads to the form
 	"GET /claims/{id}/news":                true,
 	"GET /.well-known/change-password":     true,
 	"GET /calendar/{file}":                 true,

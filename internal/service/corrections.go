@@ -46,7 +46,10 @@ func (s *Service) CorrectWarranty(
 			return err
 		}
 		corrected.SubjectID = w.ID
-		corrected.Changes = append(warranty.Differences(w, changed), warranty.Change{Field: "reason", To: &in.Reason})
+		corrected.Changes = warranty.Differences(w, changed)
+		if in.Reason != "" {
+			corrected.Changes = append(corrected.Changes, warranty.Change{Field: "reason", To: &in.Reason})
+		}
 		if err := tx.InsertEvent(w.ID, corrected); err != nil {
 			return err
 		}

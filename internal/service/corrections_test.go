@@ -144,3 +144,24 @@ func TestCorrections(t *testing.T) {
 		}
 	}, busy)
 }
+
+// TestCorrectionsWithoutAReason: a record that nobody else relies on needs none. Once a seller confirmed it, or it was
+// offered to a customer, a correction without a reason is refused and changes nothing.
+func TestCorrectionsWithoutAReason(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.person("Olga", true), w.person("Sami", true)
+		record := w.record(owner, seller.User.Email)
+		fix := warranty.CorrectWarranty{ID: warranty.WarrantyKey{ID: record.ID}, SerialNumber: new("SN-1")}.WithoutReason()
+		if changed, err := w.Service.CorrectWarranty(ctx, owner.Principal, fix); err != nil || *changed.SerialNumber != "SN-1" {
+			t.Fatal(changed, err)
+		}
+		w.confirm(seller, record.ID)
+		fix.SerialNumber = new("SN-2")
+		if _, err := w.Service.CorrectWarranty(ctx, owner.Principal, fix); codeOf(err) != warranty.ValidationFailed {
+			t.Errorf("a record that a seller confirmed: %v", err)
+		}
+		if seen, err := w.seen(owner, record.ID); err != nil || *seen.SerialNumber != "SN-1" || !seen.SellerConfirmed {
+			t.Errorf("%+v, %v", seen, err)
+		}
+	})
+}

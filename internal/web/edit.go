@@ -1,9 +1,11 @@
 package web
 
 import (
-	"errors"
+	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"warranty.example/svc/api"
@@ -14,7 +16,8 @@ import (
 // warrantyForm is the form that edits a warranty. It has the fields that the person may change.
 type warrantyForm struct {
 	form
-	Record warranty.Warranty
+	Record  warranty.Warranty
+	Changed []warranty.Change // by others, since the form was opened
 }
 
 // Promise reports whether the form has the fields that only the issuer may change.
@@ -26,15 +29,87 @@ func (f warrantyForm) Notes() bool { return f.Record.Roles.May(warranty.ChangeNo
 // Issuer reports whether the form has the issuer's own fields.
 func (f warrantyForm) Issuer() bool { return f.Record.Roles.May(warranty.SetExternalID) == nil }
 
+// Reason reports whether a change of the serial number, the seller or the notes needs a reason.
+func (f warrantyForm) Reason() bool { return f.Record.NeedsReason() }
+
 // showWarrantyForm shows the form of the warranty with the id of the path.
 func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	record, err := web.warrantyOf(r, who)
 	if err != nil {
 		return err
 	}
-	v := view.Page{Title: web.t(r, "warranty.edit"), Nav: "warranties", Who: who, Body: warrantyForm{form: f, Record: record}}
+	body := warrantyForm{form: f, Record: record}
+	if f.err != nil && warranty.AsError(f.err).Code == warranty.PreconditionFailed {
+		body.Changed = mergeChanged(&body.form, record)
+		body.Wrong = web.t(r, "warranty.changed_meanwhile")
+	}
+	if record.Handover == nil || !who.ActsForOrganization() {
+		body.Record.Handover = &warranty.Handover{}
+	}
+	v := view.Page{Title: web.t(r, "warranty.edit"), Nav: "warranties", Who: who, Body: body}
 	return web.show(w, r, f.status, "warranty-form", v)
 }
+
+// editValues returns what a record says, by the fields of the form.
+func editValues(record warranty.Warranty) url.Values {
+	values := url.Values{}
+	for name, value := range map[string]*string{
+		"supplier": record.Supplier, "brand": record.Brand, "model": record.Model, "gtin": record.GTIN,
+		"serial_number": record.SerialNumber, "seller_name": record.SellerName, "seller_email": record.SellerEmail,
+		"description": record.Description, "category": record.Category, "price": record.Price, "currency": record.Currency,
+		"external_id": record.ExternalID, "customer_name": record.CustomerName,
+	} {
+		values.Set(name, view.Deref(value))
+	}
+	values.Set("product_name", record.ProductName)
+	values.Set("start_date", record.StartDate.String())
+	values.Set("end_date", record.EndDate.String())
+	values.Set("lifetime", "")
+	if record.EndDate == warranty.Lifetime {
+		values.Set("end_date", "")
+		values.Set("lifetime", "true")
+	}
+	values.Set("purchase_date", "")
+	if record.PurchaseDate != nil {
+		values.Set("purchase_date", record.PurchaseDate.String())
+	}
+	if _, decimals, _ := strings.Cut(values.Get("price"), "."); len(decimals) == 3 {
+		values.Set("price", values.Get("price")+"0") // 12.125 could be twelve thousand
+	}
+	return values
+}
+
+// wasPrefix is that of the hidden fields with what a record said when its form was opened.
+const wasPrefix = "was."
+
+// mergeChanged returns what changed in a record since its form was opened. What the person did not touch follows the
+// record, and what they typed stays.
+func mergeChanged(f *form, record warranty.Warranty) (changed []warranty.Change) {
+	now := editValues(record)
+	now.Set("status", record.Standing.String())
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		was, known := f.Values[wasPrefix+name]
+		is := now.Get(name)
+		f.Values.Set(wasPrefix+name, is)
+		if !known || unixText(was[0]) == unixText(is) {
+			continue
+		}
+		if unixText(f.Value(name)) == unixText(was[0]) {
+			f.Values.Set(name, is)
+		}
+		if name == "end_date" {
+			was[0], is = cmp.Or(was[0], warranty.Lifetime.String()), cmp.Or(is, warranty.Lifetime.String())
+		}
+		if name != "lifetime" {
+			changed = append(changed, warranty.Change{Field: name, From: warranty.Optional(was[0]), To: warranty.Optional(is)})
+		}
+	}
+	f.Values.Set("if_match", record.ETag())
+	return changed
+}
+
+// unixText returns a text as it was before a browser sent it.
+func unixText(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 
 func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	record, err := web.warrantyOf(r, who)
@@ -45,35 +120,23 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	if !f.Promise() && !f.Notes() {
 		return record.Roles.May(warranty.ChangePromise)
 	}
-	bought := ""
-	if record.PurchaseDate != nil {
-		bought = record.PurchaseDate.String()
+	values := editValues(record)
+	for name, value := range maps.Clone(values) {
+		values[wasPrefix+name] = value
 	}
-	return web.showWarrantyForm(w, r, who, form{Values: url.Values{
-		"if_match":      {record.ETag()},
-		"product_name":  {record.ProductName},
-		"start_date":    {record.StartDate.String()},
-		"end_date":      {record.EndDate.String()},
-		"supplier":      {view.Deref(record.Supplier)},
-		"brand":         {view.Deref(record.Brand)},
-		"model":         {view.Deref(record.Model)},
-		"gtin":          {view.Deref(record.GTIN)},
-		"serial_number": {view.Deref(record.SerialNumber)},
-		"seller_name":   {view.Deref(record.SellerName)},
-		"seller_email":  {view.Deref(record.SellerEmail)},
-		"description":   {view.Deref(record.Description)},
-		"category":      {view.Deref(record.Category)},
-		"purchase_date": {bought},
-		"price":         {view.Deref(record.Price)},
-		"currency":      {view.Deref(record.Currency)},
-		"external_id":   {view.Deref(record.ExternalID)},
-		"customer_name": {view.Deref(record.CustomerName)},
-	}})
+	values.Set(wasPrefix+"status", record.Standing.String())
+	values.Set("if_match", record.ETag())
+	return web.showWarrantyForm(w, r, who, form{Values: values})
 }
 
-// correctForm leads from the address of the former form of corrections to the form that edits everything.
-func (web *Web) correctForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
-	return redirect(w, r, strings.TrimSuffix(r.URL.Path, "correct")+"edit")
+// Was returns the hidden fields with what the record said when the form was opened.
+func (f warrantyForm) Was() (list []view.Field) {
+	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
+		if strings.HasPrefix(name, wasPrefix) {
+			list = append(list, view.Field{Name: name, Value: f.Value(name)})
+		}
+	}
+	return list
 }
 
 // updateWarranty handles the form of a warranty, and the buttons that set its status.
@@ -99,7 +162,7 @@ func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warra
 	return web.showWarrantyForm(w, r, who, f)
 }
 
-// saveWarranty saves the form of a warranty: corrections, which need a reason, and everything else. Both are checked
+// saveWarranty saves the form of a warranty: corrections, which may need a reason, and everything else. Both are checked
 // before one of them is saved.
 func (web *Web) saveWarranty(
 	r *http.Request, who warranty.Principal, f form,
@@ -107,30 +170,20 @@ func (web *Web) saveWarranty(
 	if saved, err = web.warrantyOf(r, who); err != nil {
 		return "", saved, err
 	}
-	values := form{Values: url.Values{}, resumed: f.resumed}
-	for name, given := range f.Values {
-		values.Values[name] = given
+	if f.resumed {
+		return "", saved, errResumed
 	}
+	in, fix, err := web.editInput(r, f)
 	var c warranty.Checks
-	c.Merge(web.readPrice(web.reader(r), values.Values))
-	in, err := input(api.UpdateWarranty, values, r)
-	if errors.Is(err, errResumed) {
-		return "", saved, err
-	}
 	c.Merge(err)
-	fix, err := input(api.CorrectWarranty, values, r)
-	c.Merge(err)
-	fix.Brand, fix.Model, fix.GTIN = nil, nil, nil // an update changes them without a reason
-	if values.Values.Has("purchase_date") && values.Value("purchase_date") == "" {
-		in.PurchaseDate = new(warranty.Date)
+	fixes := corrects(saved, &fix)
+	if !saved.NeedsReason() {
+		fix = fix.WithoutReason()
 	}
-	fixes := needsReason(saved, &fix)
-	if len(c.Fields) == 0 {
-		checked := in
-		c.Merge(checked.Check())
-		if corrected := fix; fixes {
-			c.Merge(corrected.Check())
-		}
+	checked := in
+	c.Merge(checked.Check())
+	if corrected := fix; fixes {
+		c.Merge(corrected.Check())
 	}
 	if err := c.Err(); err != nil {
 		return "", saved, err
@@ -149,37 +202,71 @@ func (web *Web) saveWarranty(
 	return done, saved, err
 }
 
-// needsReason reports whether a correction changes a record. It leaves out what stays as it is.
-func needsReason(record warranty.Warranty, fix *warranty.CorrectWarranty) bool {
-	unix := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
-	needs := false
+// editInput decodes the form of a warranty as an update and a correction.
+func (web *Web) editInput(
+	r *http.Request, f form,
+) (in warranty.UpdateWarranty, fix warranty.CorrectWarranty, err error) {
+	values := form{Values: maps.Clone(f.Values)}
+	values.Values.Del("status")
+	var c warranty.Checks
+	c.Merge(web.readPrice(web.reader(r), values.Values))
+	c.Merge(web.readLifetime(web.reader(r), values.Values))
+	in, err = input(api.UpdateWarranty, values, r)
+	c.Merge(err)
+	fix, err = input(api.CorrectWarranty, values, r)
+	c.Merge(err)
+	fix.Brand, fix.Model, fix.GTIN = nil, nil, nil // an update changes them without a reason
+	if values.Values.Has("purchase_date") && values.Value("purchase_date") == "" {
+		in.PurchaseDate = new(warranty.Date)
+	}
+	return in, fix, c.Err()
+}
+
+// corrects reports whether a correction changes a record. It leaves out what stays as it is.
+func corrects(record warranty.Warranty, fix *warranty.CorrectWarranty) bool {
+	changes := false
 	for _, field := range []struct{ is, sent **string }{
 		{&record.SerialNumber, &fix.SerialNumber}, {&record.Description, &fix.Description},
 		{&record.SellerName, &fix.SellerName}, {&record.SellerEmail, &fix.SellerEmail},
 	} {
-		if *field.sent != nil && unix(**field.sent) == unix(view.Deref(*field.is)) {
+		if *field.sent != nil && unixText(**field.sent) == unixText(view.Deref(*field.is)) {
 			*field.sent = nil
 		}
-		needs = needs || *field.sent != nil
+		changes = changes || *field.sent != nil
 	}
-	return needs
+	return changes
+}
+
+// readLifetime sets the end date of a form whose box "Lifetime" is checked.
+func (web *Web) readLifetime(words view.Reader, values url.Values) error {
+	switch {
+	case values.Get("lifetime") == "true":
+		values.Set("end_date", warranty.Lifetime.String())
+	case values.Has("end_date") && strings.TrimSpace(values.Get("end_date")) == "":
+		var c warranty.Checks
+		c.Add("end_date", "required", "%s", words.Text("warranty.end_missing"))
+		values.Del("end_date") // the other fields are checked too
+		return c.Err()
+	}
+	return nil
 }
 
 // readPrice rewrites the price of a form, as people write it, to the decimal text of the API: 1,299.00, 1.299,00, 499,00
-// and 499.5. A number like 1,299 may mean two things, and is an error.
+// and 499.5. A number like 1,299 may mean two things, and is an error. A price and its currency need each other.
 func (web *Web) readPrice(words view.Reader, values url.Values) error {
-	typed := strings.TrimSpace(values.Get("price"))
-	if typed == "" {
-		return nil
-	}
+	typed, currency := strings.TrimSpace(values.Get("price")), strings.TrimSpace(values.Get("currency"))
 	price, ok := decimalPrice(typed)
-	if !ok {
-		var c warranty.Checks
+	var c warranty.Checks
+	switch {
+	case typed == "" && currency != "", typed != "" && !ok:
 		c.Add("price", "invalid_price", "%s", words.Text("warranty.price_wrong"))
-		return c.Err()
+	case typed != "":
+		values.Set("price", price)
 	}
-	values.Set("price", price)
-	return nil
+	if typed != "" && currency == "" {
+		c.Add("currency", "required", "%s", words.Text("warranty.currency_missing"))
+	}
+	return c.Err()
 }
 
 // decimalPrice returns a price with a point and without separators of thousands.

@@ -15,6 +15,7 @@ import (
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
 
@@ -39,6 +40,24 @@ func (f form) Value(name string) string { return f.Values.Get(name) }
 
 // Error returns the error of a field, if any.
 func (f form) Error(name string) string { return f.Errors[name] }
+
+// fixOrder is the order of the fields in the forms of warranties.
+var fixOrder = []string{
+	"product_name", "start_date", "length", "end_date", "brand", "model", "gtin", "supplier", "serial_number", "category",
+	"seller_name", "seller_email", "customer_email", "customer_name", "purchase_date", "price", "currency", "external_id",
+	"description", "reason",
+}
+
+// Fixes returns the fields with errors in the order of the page.
+func (f form) Fixes() []view.Field {
+	var list []view.Field
+	for _, name := range fixOrder {
+		if wrong := f.Error(name); wrong != "" {
+			list = append(list, view.Field{Name: name, Error: wrong})
+		}
+	}
+	return list
+}
 
 // Has reports whether value is among the values of a field.
 func (f form) Has(name, value string) bool {
@@ -145,10 +164,8 @@ func submit[In, Out any](
 	if a.prepare != nil {
 		err = a.prepare(f)
 	}
-	var in In
-	if err == nil {
-		in, err = input(a.op, f, r)
-	}
+	in, invalid := input(a.op, f, r)
+	err = allFaults(err, invalid, &in)
 	var out Out
 	if err == nil {
 		out, err = a.do(r.Context(), who, in)
@@ -162,6 +179,28 @@ func submit[In, Out any](
 		return a.done(f, out)
 	}
 	return redirect(w, r, a.next(f, out))
+}
+
+// allFaults returns the errors of all fields of a form at once: those of preparing it, of decoding the input, and of its
+// check. Other errors come alone.
+func allFaults(prepared, decoded error, in any) error {
+	switch {
+	case prepared == nil, errors.Is(decoded, errResumed) && warranty.AsError(prepared).Code == warranty.ValidationFailed:
+		return decoded
+	case warranty.AsError(prepared).Code != warranty.ValidationFailed:
+		return prepared
+	}
+	checked, ok := in.(interface{ Check() error })
+	if decoded == nil && ok {
+		decoded = checked.Check()
+	}
+	if decoded != nil && warranty.AsError(decoded).Code != warranty.ValidationFailed {
+		return prepared
+	}
+	var c warranty.Checks
+	c.Merge(prepared)
+	c.Merge(decoded)
+	return c.Err()
 }
 
 // press handles a button: it performs an operation on the record of the path and redirects to

@@ -228,15 +228,12 @@ func (web *Web) issueInput(
 	for _, name := range []string{"serial_number", "customer_email", "customer_name", "price", "currency", "external_id"} {
 		values.Set(name, f.Value(name))
 	}
-	if err := web.readPrice(words, values); err != nil {
-		return in, nil, err
-	}
+	var c warranty.Checks
+	c.Merge(web.readPrice(words, values))
 	start, dateErr := warranty.ParseDate(f.Value("start_date"))
 	if f.Value("product") == typedProduct {
 		typed, err := web.productLength(words, f.Value("length"))
-		if err != nil {
-			return in, nil, err
-		}
+		c.Merge(err)
 		for _, name := range []string{"product_name", "brand", "model", "gtin", "category", "description"} {
 			values.Set(name, f.Value(name))
 		}
@@ -253,17 +250,16 @@ func (web *Web) issueInput(
 		values.Set("product_id", found.ID.String())
 	}
 	if dateErr != nil {
-		var c warranty.Checks
 		c.Add("start_date", "invalid_date", "%s", words.Text("issue.date_missing"))
-		return in, product, c.Err()
+		start = warranty.DateOf(web.Service.Now()) // to check the other fields
 	}
 	values.Set("start_date", start.String())
 	values.Set("purchase_date", start.String())
 	decoded, err := api.IssueWarranty.DecodeForm(values)
-	if err != nil {
-		return in, product, err
+	if err == nil {
+		in = *decoded.(*warranty.IssueWarranty)
 	}
-	return *decoded.(*warranty.IssueWarranty), product, nil
+	return in, product, allFaults(c.Err(), err, &in)
 }
 
 // issuedBefore returns the warranty that the organization issued for the same product and serial number, or

@@ -115,10 +115,10 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			for name, values := range f.Values {
 				sent.Values[name] = values
 			}
-			if err := web.readPrice(web.reader(r), f.Values); err != nil {
-				return err
-			}
-			return web.setEnd(web.reader(r), f.Values)
+			var c warranty.Checks
+			c.Merge(web.readPrice(web.reader(r), f.Values))
+			c.Merge(web.setEnd(web.reader(r), f.Values))
+			return c.Err()
 		},
 		do: func(
 			ctx context.Context, who warranty.Principal, in warranty.CreateWarranty,

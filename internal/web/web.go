@@ -168,7 +168,6 @@ func (web *Web) routes() []route {
 		{pattern: "GET /warranties/{id}", page: web.warranty},
 		{pattern: "POST /warranties/{id}", page: web.updateWarranty},
 		{pattern: "GET /warranties/{id}/edit", page: web.editWarranty, needs: warranty.Member},
-		{pattern: "GET /warranties/{id}/correct", page: web.correctForm, needs: warranty.Member},
 		{pattern: "POST /warranties/{id}/delete", page: web.deleteWarranty},
 		{pattern: "POST /warranties/bulk", page: web.bulk},
 		{pattern: "POST /warranties/columns", page: web.chooseColumns},

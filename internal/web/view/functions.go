@@ -2,6 +2,7 @@ package view
 
 import (
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -32,6 +33,8 @@ func functions(static *Static, texts *Texts) template.FuncMap {
 		},
 		"formerly":   texts.formerly,
 		"fieldName":  texts.FieldName,
+		"fieldLabel": texts.fieldLabel,
+		"currencies": currencies,
 		"lengthOf":   texts.lengthOf,
 		"isoDate":    texts.isoDate,
 		"filterOf":   func(name, label string, choices any) filterField { return filterField{name, label, choices} },
@@ -196,6 +199,30 @@ func field(f interface {
 		}
 	}
 	return d
+}
+
+// currency is a choice of a currency.
+type currency struct {
+	Code   string
+	Chosen bool
+}
+
+// usualCurrencies are those that come first.
+var usualCurrencies = []string{"EUR", "USD", "GBP", "CHF"}
+
+// currencies returns the choices of currencies. What was sent is among them, even if it is none.
+func currencies(value string) (list []currency) {
+	value = strings.ToUpper(strings.TrimSpace(value))
+	codes := append(slices.Clone(usualCurrencies), warranty.Currencies()...)
+	if value != "" && !slices.Contains(codes, value) {
+		codes = append([]string{value}, codes...)
+	}
+	for i, code := range codes {
+		if i < len(usualCurrencies) || !slices.Contains(codes[:i], code) {
+			list = append(list, currency{code, code == value})
+		}
+	}
+	return list
 }
 
 // hasMove reports whether a status is among the moves.

@@ -93,6 +93,17 @@ func (t *Texts) FieldName(field string) string {
 	return field
 }
 
+// fieldLabel returns the label of a field in a form.
+func (t *Texts) fieldLabel(field string) string {
+	switch field {
+	case "length":
+		return t.Text("warranty.length")
+	case "reason":
+		return t.Text("warranty.reason")
+	}
+	return t.FieldName(field)
+}
+
 // Figure formats a number.
 func (t *Texts) Figure(n int64) string { return t.printer.Sprint(n) }
 
