@@ -124,6 +124,27 @@ var (
 	})
 )
 
+// The operations on emails and documents of a claim.
+var (
+	MuteClaim = define[warranty.MuteClaim, warranty.ClaimMute](Spec{
+		Name:    "claims.mute",
+		Method:  http.MethodPut,
+		Base:    Host,
+		Path:    "/claims/{id}/muted",
+		Auth:    SessionOnly,
+		Summary: "Stop or resume your emails about a claim.",
+	})
+	DetachDocument = define[warranty.DetachDocument, warranty.None](Spec{
+		Name:    "claims.detach",
+		Method:  http.MethodDelete,
+		Base:    Host,
+		Path:    "/claims/{id}/documents/{document_id}",
+		Auth:    SessionOnly,
+		Summary: "Take a stored document of your warranty back from a claim. It stays with the warranty.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed},
+	})
+)
+
 // claimOperations are the rows of this file in the operation table.
 var claimOperations = []*Spec{
 	ListClaims.Spec,
@@ -137,4 +158,6 @@ var claimOperations = []*Spec{
 	WriteNote.Spec,
 	GetClaimHandling.Spec,
 	AssignClaim.Spec,
+	MuteClaim.Spec,
+	DetachDocument.Spec,
 }

@@ -210,6 +210,17 @@ func (c *Client) GetClaimHandling(ctx context.Context, in warranty.GetClaimHandl
 	return Call(ctx, c, api.GetClaimHandling, in)
 }
 
+// MuteClaim stops or resumes the emails about a claim. It requires a session.
+func (c *Client) MuteClaim(ctx context.Context, in warranty.MuteClaim) (warranty.ClaimMute, error) {
+	return Call(ctx, c, api.MuteClaim, in)
+}
+
+// DetachDocument takes a stored document back from a claim. It requires a session.
+func (c *Client) DetachDocument(ctx context.Context, in warranty.DetachDocument) error {
+	_, err := Call(ctx, c, api.DetachDocument, in)
+	return err
+}
+
 // AssignClaim assigns a claim to a member of the organization. It requires a session.
 func (c *Client) AssignClaim(ctx context.Context, in warranty.AssignClaim) (warranty.ClaimHandling, error) {
 	return Call(ctx, c, api.AssignClaim, in)

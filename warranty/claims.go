@@ -202,6 +202,7 @@ type FileClaim struct {
 	Type         ClaimType   `json:"type,omitzero" required:"true" doc:"What the claim asks for." example:"repair"`
 	Description  string      `json:"description,omitzero" required:"true" max:"5000" doc:"What happened." example:"The drum no longer turns."`
 	IncidentDate Date        `json:"incident_date,omitzero" required:"true" doc:"Date on which it happened. Coverage is checked on this date." example:"2026-05-17"`
+	DocumentIDs  []string    `json:"document_ids,omitempty" doc:"Documents stored with the warranty to send with the claim, such as its receipt, at most 10. The businesses that decide the claim can then read them."`
 
 	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response and does not create a second record."`
 }
@@ -219,6 +220,7 @@ func (in *FileClaim) Check() error {
 	if in.IncidentDate.IsZero() {
 		c.Add("incident_date", "required", "This field is required. Use the format YYYY-MM-DD.")
 	}
+	c.documents("document_ids", in.DocumentIDs, MaxMessageDocuments)
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
 }
@@ -246,6 +248,7 @@ type MoveClaim struct {
 	From                    ClaimStatus `json:"from,omitzero" doc:"The status that you saw. If the claim has another one by now, nothing changes."`
 	Reason                  string      `json:"reason,omitzero" max:"5000" doc:"Reason for the change, sent as a message. Required for rejected and info_requested." example:"We will look at it this week."`
 	Documents               []string    `json:"documents,omitempty" doc:"Documents to send with the reason, at most 10. Upload them to the claim first."`
+	DocumentIDs             []string    `json:"document_ids,omitempty" doc:"Documents stored with the warranty to send with the reason, for its owner."`
 	Resolution              Resolution  `json:"resolution,omitzero" doc:"How the claim was resolved. Required for resolved; not accepted otherwise."`
 	ResolutionNote          string      `json:"resolution_note,omitzero" max:"2000" doc:"Note on the resolution. Only for resolved."`
 	ReplacementSerialNumber string      `json:"replacement_serial_number,omitzero" max:"120" doc:"Serial number of the replacement. Only for resolved."`
@@ -264,7 +267,7 @@ func (in *MoveClaim) Check() error {
 	if in.Status == Rejected || in.Status == InfoRequested {
 		least = 1
 	}
-	if c.documents(in.Documents, MaxMessageDocuments); len(in.Documents) > 0 {
+	if c.sentDocuments(in.Documents, in.DocumentIDs); len(in.Documents)+len(in.DocumentIDs) > 0 {
 		least = 1
 	}
 	in.Reason = c.lines("reason", in.Reason, least, MaxMessage)

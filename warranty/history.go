@@ -111,6 +111,9 @@ const (
 
 	// DocumentVersionErased is in the history of a warranty: an earlier file of a document.
 	DocumentVersionErased Action = "document.version_erased"
+
+	// DocumentDetached is in the history of a warranty: a document was taken back from a claim.
+	DocumentDetached Action = "document.detached"
 )
 
 var actionNames = namesOf(
@@ -134,6 +137,7 @@ var actionNames = namesOf(
 	AppConnected, AppUpdated, AppDisconnected,
 	WarrantyCorrected,
 	DocumentVersionErased,
+	DocumentDetached,
 )
 
 // Values lists the known actions.

@@ -107,9 +107,10 @@ func (in *ListMessages) Check() error {
 
 // WriteMessage is the input of claims.write.
 type WriteMessage struct {
-	ID        ClaimKey `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
-	Body      string   `json:"body,omitzero" required:"true" max:"5000" doc:"Text of the message, 1 to 5000 characters." example:"Here is the type plate."`
-	Documents []string `json:"documents,omitempty" doc:"Documents to send with it, at most 10. Upload them to the claim first."`
+	ID          ClaimKey `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
+	Body        string   `json:"body,omitzero" required:"true" max:"5000" doc:"Text of the message, 1 to 5000 characters." example:"Here is the type plate."`
+	Documents   []string `json:"documents,omitempty" doc:"Documents to send with it, at most 10. Upload them to the claim first."`
+	DocumentIDs []string `json:"document_ids,omitempty" doc:"Documents stored with the warranty to send with it, for its owner. The businesses that decide the claim can then read them."`
 
 	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response and does not create a second record."`
 }
@@ -118,15 +119,25 @@ type WriteMessage struct {
 func (in *WriteMessage) Check() error {
 	var c Checks
 	in.Body = c.lines("body", in.Body, 1, MaxMessage)
-	c.documents(in.Documents, MaxMessageDocuments)
+	c.sentDocuments(in.Documents, in.DocumentIDs)
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
 }
 
+// sentDocuments validates the new and the stored documents of a message.
+func (c *Checks) sentDocuments(sent, stored []string) {
+	c.documents("documents", sent, MaxMessageDocuments)
+	if len(sent)+len(stored) > MaxMessageDocuments && len(sent) <= MaxMessageDocuments {
+		c.Add("document_ids", "too_many", "Send at most %d documents.", MaxMessageDocuments)
+		return
+	}
+	c.documents("document_ids", stored, MaxMessageDocuments)
+}
+
 // documents validates a list of documents.
-func (c *Checks) documents(list []string, most int) {
+func (c *Checks) documents(field string, list []string, most int) {
 	if len(list) > most {
-		c.Add("documents", "too_many", "Send at most %d documents.", most)
+		c.Add(field, "too_many", "Send at most %d documents.", most)
 		return
 	}
 	seen := map[ID]bool{}
@@ -134,7 +145,7 @@ func (c *Checks) documents(list []string, most int) {
 		seen[id] = true
 	}
 	if len(seen) < len(list) {
-		c.Add("documents", "invalid", "Send the IDs of documents, each once.")
+		c.Add(field, "invalid", "Send the IDs of documents, each once.")
 	}
 }
 
@@ -236,4 +247,31 @@ type GetClaimHandling struct {
 type AssignClaim struct {
 	ID     ClaimKey `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
 	UserID *ID      `json:"user_id,omitempty" null:"true" doc:"Member who works on the claim. Leave it out for nobody."`
+}
+
+// MuteClaim is the input of claims.mute.
+type MuteClaim struct {
+	ID    ClaimKey `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
+	Muted *bool    `json:"muted,omitempty" required:"true" doc:"Whether you get no emails about the claim. Decisions and messages are still on its page."`
+}
+
+// Check validates the input.
+func (in *MuteClaim) Check() error {
+	var c Checks
+	if in.Muted == nil {
+		c.Add("muted", "required", "This field is required.")
+	}
+	return c.Err()
+}
+
+// ClaimMute says whether a person gets emails about a claim, for the account that they act for.
+type ClaimMute struct {
+	ClaimID ID   `json:"claim_id" doc:"Identifier of the claim."`
+	Muted   bool `json:"muted" doc:"Whether you get no emails about the claim. Others on the claim still get theirs."`
+}
+
+// DetachDocument is the input of claims.detach.
+type DetachDocument struct {
+	ID         ClaimKey `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
+	DocumentID ID       `json:"document_id" in:"path" required:"true" doc:"Identifier of a document of the warranty that was sent with the claim."`
 }

@@ -19,7 +19,7 @@ type OfferTransfer struct {
 func (in *OfferTransfer) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
-	c.documents(in.Documents, MaxTransferDocuments)
+	c.documents("documents", in.Documents, MaxTransferDocuments)
 	return c.Err()
 }
 

@@ -461,6 +461,7 @@ func sampleInputs() map[reflect.Type]any {
 		},
 		&warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: claim.Status, Reason: *claim.StatusReason},
 		&warranty.WriteMessage{ID: warranty.ClaimKey{ID: claim.ID}, Body: sampleMessage().Body},
+		&warranty.MuteClaim{ID: warranty.ClaimKey{ID: claim.ID}, Muted: new(true)},
 		&warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &sampleHandling().AssignedTo.ID},
 		&warranty.UpdateReply{Title: new("Type plate")},
 		&warranty.UpdateReminders{Days: warranty.ReminderDays{60, 14}},

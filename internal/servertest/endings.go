@@ -78,6 +78,7 @@ func personEndings() EndingTable {
 			row("file of an export", ".......w.w.e."),
 			row("file of an export of an organization", ".......w.w.-."),
 			row("link that unsubscribes", ".......w.w.ee"),
+			row("link that mutes a claim", ".......w.w.ee"),
 		},
 	}
 }
@@ -104,6 +105,7 @@ func organizationEndings() EndingTable {
 			row("code for an address of an organization", ".......eeee"),
 			row("import or export in progress in an organization", "eeee.e.eeee"),
 			row("file of an export of an organization", "eeee...w.w."),
+			row("link that mutes a claim of an organization", "eeee...w.w."),
 		},
 	}
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/mail"
@@ -23,6 +24,8 @@ func (s *Service) claimOperations() []api.Bound {
 		api.Bind(api.WriteNote, s.WriteNote),
 		api.Bind(api.GetClaimHandling, s.GetClaimHandling),
 		api.Bind(api.AssignClaim, s.AssignClaim),
+		api.Bind(api.MuteClaim, s.MuteClaim),
+		api.Bind(api.DetachDocument, s.DetachDocument),
 	}
 }
 
@@ -85,6 +88,14 @@ func (s *Service) showClaim(c *warranty.Claim) {
 
 // FileClaim files a claim on a warranty that the principal owns.
 func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warranty.FileClaim) (warranty.Claim, error) {
+	return s.FileClaimWith(ctx, p, in, nil)
+}
+
+// FileClaimWith files a claim with drafts of the principal, or nothing if one of them is gone. If the form was sent
+// before, its files are new drafts, which are dropped.
+func (s *Service) FileClaimWith(
+	ctx context.Context, p warranty.Principal, in warranty.FileClaim, drafts []warranty.ID,
+) (warranty.Claim, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Claim{}, err
 	}
@@ -112,7 +123,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 			if done, err := replay(tx); err != nil || done {
 				return err
 			}
-			if err := s.fileClaim(tx, p, actor, in, &c); err != nil {
+			if err := s.fileClaim(tx, p, actor, in, drafts, &c); err != nil {
 				return err
 			}
 			return complete(tx, p, api.FileClaim.Name, key, c)
@@ -120,14 +131,14 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 	})
 	s.wakeMail()
 	if earlier.Replay {
-		return earlier, err
+		return earlier, errors.Join(err, s.dropDrafts(ctx, p, drafts))
 	}
 	return c, err
 }
 
 // fileClaim writes a claim on a warranty and emails those who can see it.
 func (s *Service) fileClaim(
-	tx *store.Tx, p warranty.Principal, actor *sender, in warranty.FileClaim, c *warranty.Claim,
+	tx *store.Tx, p warranty.Principal, actor *sender, in warranty.FileClaim, drafts []warranty.ID, c *warranty.Claim,
 ) error {
 	w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
 	if err != nil {
@@ -147,6 +158,12 @@ func (s *Service) fileClaim(
 	c.Roles = w.Roles
 	s.showClaim(c)
 	if err := tx.InsertClaim(*c, p.Account.ID); err != nil {
+		return err
+	}
+	if err := s.fileDrafts(tx, p, *c, drafts, c.CreatedAt); err != nil {
+		return err
+	}
+	if err := tx.AttachDocuments(*c, p.Account.ID, nil, warranty.DocumentIDs(in.DocumentIDs)); err != nil {
 		return err
 	}
 	filed := s.event(p, warranty.ClaimFiled, c.ID, c.CreatedAt)
@@ -183,11 +200,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 			if c.ManagedBy == warranty.ManagedByOwner {
 				message.Author.Role = warranty.OwnerSide
 			}
-			ids := warranty.DocumentIDs(in.Documents)
-			if err := s.attachDrafts(tx, p, c, ids, now); err != nil {
-				return err
-			}
-			if err := tx.InsertMessage(c, message, p.Account.ID, p.User.ID, ids); err != nil {
+			if _, err := s.insertMessage(tx, p, c, message, in.Documents, in.DocumentIDs); err != nil {
 				return err
 			}
 		}

@@ -172,7 +172,11 @@ func (s *Service) Drafts(ctx context.Context, p warranty.Principal, ids []string
 
 // DropDrafts removes the person's drafts with these ids. There may be none.
 func (s *Service) DropDrafts(ctx context.Context, p warranty.Principal, ids []string) error {
-	for _, id := range warranty.DocumentIDs(ids) {
+	return s.dropDrafts(ctx, p, warranty.DocumentIDs(ids))
+}
+
+func (s *Service) dropDrafts(ctx context.Context, p warranty.Principal, ids []warranty.ID) error {
+	for _, id := range ids {
 		err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 			return tx.DropDraft(p.Account.ID, p.User.ID, id, s.now())
 		})
@@ -219,34 +223,79 @@ func (s *Service) AttachDraft(
 	return d, err
 }
 
-// attachDrafts makes those of the documents of a message that are still drafts documents of its claim.
+// attachDrafts makes those of the documents of a message that are still drafts documents of its claim, and returns all of
+// them. Of drafts with the same content it keeps the first.
 func (s *Service) attachDrafts(
 	tx *store.Tx, p warranty.Principal, c warranty.Claim, ids []warranty.ID, now time.Time,
-) error {
+) (kept []warranty.ID, err error) {
+	seen := map[string]bool{}
 	for _, id := range ids {
 		f, err := tx.LockDraft(p.Account.ID, p.User.ID, id, now.Add(-draftLifetime))
 		if errors.Is(err, warranty.ErrNotFound) {
-			continue // a document, or an id that InsertMessage refuses
+			kept = append(kept, id) // a document, or an id that InsertMessage refuses
+			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if f.ClaimID == nil || *f.ClaimID != c.ID {
-			return warranty.ErrNotFound
+			return nil, warranty.ErrNotFound
 		}
-		in := warranty.UploadDocument{
-			WarrantyID: warranty.WarrantyKey{ID: c.WarrantyID}, ClaimID: warranty.ClaimKey{ID: c.ID},
+		if seen[f.SHA256] {
+			if err := tx.DropDraft(p.Account.ID, p.User.ID, id, now); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		d := f.Document(f.Type, now)
-		w, err := s.placeDocument(tx, p, in, &d)
-		if err != nil {
+		seen[f.SHA256], kept = true, append(kept, id)
+		if err := s.sendDraft(tx, p, c, f, false, now); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// fileDrafts makes drafts documents that were filed with a new claim. Of those with the same content it keeps the first.
+func (s *Service) fileDrafts(
+	tx *store.Tx, p warranty.Principal, c warranty.Claim, ids []warranty.ID, now time.Time,
+) error {
+	seen := map[string]bool{}
+	for _, id := range ids {
+		f, err := tx.LockDraft(p.Account.ID, p.User.ID, id, now.Add(-draftLifetime))
+		switch {
+		case errors.Is(err, warranty.ErrNotFound):
+			var check warranty.Checks
+			check.Add("documents", "gone", "A file that you chose is no longer here. Choose it again.")
+			return check.Err()
+		case err != nil:
 			return err
+		case seen[f.SHA256]:
+			err = tx.DropDraft(p.Account.ID, p.User.ID, id, now)
+		default:
+			seen[f.SHA256] = true
+			err = s.sendDraft(tx, p, c, f, true, now)
 		}
-		if err := s.writeDraft(tx, p, w, f, d); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sendDraft makes a locked draft a document of a claim.
+func (s *Service) sendDraft(
+	tx *store.Tx, p warranty.Principal, c warranty.Claim, f store.Draft, filed bool, now time.Time,
+) error {
+	in := warranty.UploadDocument{
+		WarrantyID: warranty.WarrantyKey{ID: c.WarrantyID}, ClaimID: warranty.ClaimKey{ID: c.ID},
+	}
+	d := f.Document(f.Type, now)
+	d.Filed = filed
+	w, err := s.placeDocument(tx, p, in, &d)
+	if err != nil {
+		return err
+	}
+	return s.writeDraft(tx, p, w, f, d)
 }
 
 // writeDraft makes a locked draft a document that has its place.

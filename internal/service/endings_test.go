@@ -72,6 +72,7 @@ func (w *world) newEndingScene(t *testing.T, alone bool) *endingScene {
 			"app connected to an organization", "transfer offer of an organization's record",
 			"import or export in progress in an organization", "file of an export of an organization")
 		s.handovers(t, w.acting(s.ivo, s.shop))
+		s.mutes(t, "link that mutes a claim of an organization", w.acting(s.ivo, s.shop))
 		s.invitations(t)
 	}
 	for _, start := range s.starts {
@@ -224,6 +225,15 @@ func (s *endingScene) handovers(t *testing.T, p warranty.Principal) {
 	}
 }
 
+// mutes files a claim of an account and makes the link that mutes it for the person.
+func (s *endingScene) mutes(t *testing.T, what string, p warranty.Principal) {
+	t.Helper()
+	claim := s.claim(person{Principal: p}, s.record(person{Principal: p}, "").ID)
+	u := store.Unsubscribe{Kind: store.MutedClaim, Account: p.Account.ID, User: p.User.ID, Claim: claim.ID}
+	link := must[string](t)(s.Service.UnsubscribeLink(ctx, u, s.ivo.User.Email))
+	s.tries[what] = func(w *world) bool { return w.Browser(t).Get(link).Status == 200 }
+}
+
 // invitations invites someone and adds an address.
 func (s *endingScene) invitations(t *testing.T) {
 	t.Helper()
@@ -277,6 +287,7 @@ func (s *endingScene) codesOf(t *testing.T) {
 	u := store.Unsubscribe{Kind: store.MailKind(1), Account: s.ivo.User.ID, User: s.ivo.User.ID}
 	link := must[string](t)(s.Service.UnsubscribeLink(ctx, u, s.ivo.User.Email))
 	s.tries["link that unsubscribes"] = func(w *world) bool { return w.Browser(t).Get(link).Status == 200 }
+	s.mutes(t, "link that mutes a claim", s.ivo.Principal)
 }
 
 // people are those whom the events of a person happen to.

@@ -52,7 +52,7 @@ func TestMailsAreInTheLanguageOfTheReader(t *testing.T) {
 		record := w.record(olga, anna.User.Email)
 		w.confirm(anna, record.ID)
 		claim := w.claim(olga, record.ID)
-		expect("filed by Olga", anna, "wurde gemeldet", "Guten Tag Anna,", "\nSo bestellen Sie diese E-Mails ab:\n")
+		expect("filed by Olga", anna, "Neuer Garantiefall", "Guten Tag Anna,", "\nSolche E-Mails abbestellen:\n")
 		move := func(to warranty.ClaimStatus, by person) {
 			t.Helper()
 			in := warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: to}
@@ -65,11 +65,11 @@ func TestMailsAreInTheLanguageOfTheReader(t *testing.T) {
 		}
 		move(warranty.UnderReview, anna)
 		move(warranty.Approved, anna)
-		expect("decided by Anna", olga, "wurde anerkannt", "Guten Tag Olga,", "So bestellen Sie")
+		expect("decided by Anna", olga, "Garantiefall anerkannt", "Guten Tag Olga,", "Solche E-Mails")
 		w.speaks(olga, "en", "")
 		move(warranty.InProgress, anna)
 		move(warranty.Resolved, anna)
-		expect("after Olga chose English", olga, "is now resolved", "Hello Olga,", "To stop these emails:")
+		expect("after Olga chose English", olga, "Claim resolved", "Hello Olga,", "Stop emails like this:")
 
 		// An address without an account, and a token of Anna.
 		w.Exec(`DELETE FROM mails`)
@@ -82,7 +82,7 @@ func TestMailsAreInTheLanguageOfTheReader(t *testing.T) {
 		var token struct{ Secret string }
 		w.Must(201, request{Method: "POST", Path: "/api/integration-tokens", Secret: anna.session, Header: map[string]string{"X-Account": shop.ID.String()},
 			Body: fields{"name": "till", "scopes": []string{"warranties:write"}}}).Into(t, &token)
-		expect("a new token", anna, "Neues Integrations-Token", "Zeit: 1. März 2026, 13:00 MEZ")
+		expect("a new token", anna, "Neues Integrations-Token", "Wann: 1. März 2026, 13:00 MEZ")
 		w.Must(201, made("POST", "/api/v1/warranties", token.Secret, fields{"product_name": "Pan", "start_date": "2020-01-01", "end_date": "2099-12-31", "customer_email": newcomer.User.Email}))
 		expect("offered with a token", newcomer, "Ihre Garantie kann registriert werden")
 		w.Must(201, made("POST", "/api/v1/warranties", token.Secret, fields{"product_name": "Pan", "start_date": "2020-01-01", "end_date": "2099-12-31", "customer_email": olga.User.Email}))

@@ -109,14 +109,7 @@ func (s *Service) writeMessage(
 		return err
 	}
 	m.ClaimID = c.ID
-	ids := warranty.DocumentIDs(in.Documents)
-	if err := s.attachDrafts(tx, p, c, ids, m.CreatedAt); err != nil {
-		return err
-	}
-	if err := tx.InsertMessage(c, *m, p.Account.ID, p.User.ID, ids); err != nil {
-		return err
-	}
-	if m.Documents, err = tx.MessageDocuments(m.ID, ids); err != nil {
+	if m.Documents, err = s.insertMessage(tx, p, c, *m, in.Documents, in.DocumentIDs); err != nil {
 		return err
 	}
 	before := c.Status
@@ -135,6 +128,76 @@ func (s *Service) writeMessage(
 	}
 	news := mail.ClaimNews{Claim: c, From: before, Moved: replied, Side: m.Author.Role, Message: m.Body}
 	return s.mailClaim(tx, p, actor, claimMail{ClaimNews: news, message: m.ID}, m.CreatedAt)
+}
+
+// insertMessage writes a message about a locked claim with new documents and stored ones of the warranty, and returns them.
+func (s *Service) insertMessage(
+	tx *store.Tx, p warranty.Principal, c warranty.Claim, m warranty.Message, sent, stored []string,
+) ([]warranty.MessageDocument, error) {
+	ids, err := s.attachDrafts(tx, p, c, warranty.DocumentIDs(sent), m.CreatedAt)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.InsertMessage(c, m, p.Account.ID, p.User.ID, ids); err != nil {
+		return nil, err
+	}
+	if err := tx.AttachDocuments(c, p.Account.ID, &m.ID, warranty.DocumentIDs(stored)); err != nil {
+		return nil, err
+	}
+	list, err := tx.MessageDocuments(m.ID, ids)
+	if err != nil {
+		return nil, err
+	}
+	attached, err := tx.AttachedDocuments(c, m.ID)
+	return append(list, attached...), err
+}
+
+// DetachDocument takes a stored document of the principal's warranty back from a claim. The businesses lose it, unless they
+// see it otherwise.
+func (s *Service) DetachDocument(
+	ctx context.Context, p warranty.Principal, in warranty.DetachDocument,
+) (warranty.None, error) {
+	detached := s.event(p, warranty.DocumentDetached, in.DocumentID, s.now())
+	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
+		c, roles, err := tx.LockClaim(p.Account.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if !roles.Has(warranty.Owner) {
+			return warranty.Refuse(warranty.RoleNotAllowed, "Only the owner of the warranty can do this.")
+		}
+		f, err := tx.LockFile(p.Account.ID, in.DocumentID)
+		if err != nil {
+			return err
+		}
+		if err := tx.DetachDocument(c, in.DocumentID); err != nil {
+			return err
+		}
+		detached.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
+		return tx.InsertEvent(c.WarrantyID, detached)
+	})
+}
+
+// MuteClaim stops or resumes the emails about a claim to the principal, for the account that they act for.
+func (s *Service) MuteClaim(
+	ctx context.Context, p warranty.Principal, in warranty.MuteClaim,
+) (m warranty.ClaimMute, err error) {
+	if err := in.Check(); err != nil {
+		return m, err
+	}
+	c, err := s.Store.Claim(ctx, p.Account.ID, in.ID)
+	if err != nil {
+		return m, err
+	}
+	m = warranty.ClaimMute{ClaimID: c.ID, Muted: *in.Muted}
+	return m, s.WriteToAccount(ctx, p, warranty.Viewer, func(tx *store.Tx, _ store.Account) error {
+		return tx.SetMuted(store.Mute{Claim: c.ID, Account: p.Account.ID, User: p.User.ID}, m.Muted)
+	})
+}
+
+// Muted reports whether the principal gets no emails about a claim.
+func (s *Service) Muted(ctx context.Context, p warranty.Principal, claim warranty.ID) (bool, error) {
+	return s.Store.Muted(ctx, store.Mute{Claim: claim, Account: p.Account.ID, User: p.User.ID})
 }
 
 // GetClaimHandling returns whose claim it is and who works on it, for those who decide it.

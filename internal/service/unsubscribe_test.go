@@ -42,7 +42,7 @@ func TestUnsubscribe(t *testing.T) {
 			switch {
 			case strings.Contains(m.Subject, "warranty ends"):
 				tokens["warranty_end"] = tokenOfMail(t, m)
-			case strings.Contains(m.Subject, "was filed"):
+			case strings.Contains(m.Subject, "New claim"):
 				tokens["claims"] = tokenOfMail(t, m)
 			case strings.Contains(m.Subject, "expires"):
 				tokens["token_expiry"] = tokenOfMail(t, m)

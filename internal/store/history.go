@@ -38,10 +38,10 @@ const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.sub
 var seenEventColumns = `h.id, h.at, CASE WHEN ` + isUnknownOwner + ` THEN '` + OwnerName + `' ELSE h.actor END, h.door,
 	CASE WHEN ` + isUnknownOwner + ` THEN NULL ELSE h.token_name END, h.action, h.subject_id,
 	CASE WHEN ` + isUnknownOwner + ` THEN NULL ELSE h.account END, ` +
-	fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %d, %d, %d)`,
+	fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %d, %d, %d, %d)`,
 		warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted),
 		warranty.EnumNumber(warranty.DocumentRenamed), warranty.EnumNumber(warranty.DocumentReplaced),
-		warranty.EnumNumber(warranty.DocumentVersionErased)) + `
+		warranty.EnumNumber(warranty.DocumentVersionErased), warranty.EnumNumber(warranty.DocumentDetached)) + `
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1
 			AND a.kind = ` + kindDocument + ` AND a.item_id = h.subject_id)
 		AND (NOT ` + ownsThread + ` OR EXISTS (SELECT 1 FROM documents d

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/web/view"
@@ -68,7 +69,30 @@ func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warran
 	if body.Files, err = web.draftsOf(r, who, &body.form); err != nil {
 		return err
 	}
+	if key, none := warranty.ParseWarrantyKey(body.Value("warranty_id")); none == nil {
+		if body.Stored, err = web.storedDocuments(r, who, key, nil); err != nil {
+			return err
+		}
+	}
 	return web.show(w, r, f.status, "claim-form", view.Page{Title: web.t(r, "claim.new"), Nav: "claims", Who: who, Body: body})
+}
+
+// listStored is the button that shows the documents of the chosen warranty.
+const listStored = "stored"
+
+// errListStored shows a form again with the stored documents of its warranty, and performs nothing.
+var errListStored = errors.New("the form asks for stored documents")
+
+// storedDocuments lists the newest documents of a warranty that its owner can send with a claim, without some.
+func (web *Web) storedDocuments(
+	r *http.Request, who warranty.Principal, key warranty.WarrantyKey, without []warranty.Document,
+) ([]warranty.Document, error) {
+	page, err := web.Service.ListDocuments(r.Context(), who, warranty.ListDocuments{
+		Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit}, WarrantyID: key,
+	})
+	return slices.DeleteFunc(page.Data, func(d warranty.Document) bool {
+		return d.ClaimID != nil || slices.ContainsFunc(without, func(o warranty.Document) bool { return o.ID == d.ID })
+	}), err
 }
 
 func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -82,6 +106,9 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 			if err := filesOf(r).err; err != nil {
 				return err
 			}
+			if f.Value("do") == listStored {
+				return errListStored
+			}
 			var c warranty.Checks
 			if len(f.Values["documents"]) > warranty.MaxMessageDocuments {
 				c.Add("file", "too_many", "%s", web.t(r, "claim.too_many_files", warranty.MaxMessageDocuments))
@@ -90,26 +117,12 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		},
 		do: func(ctx context.Context, who warranty.Principal, in warranty.FileClaim) (warranty.Claim, error) {
 			in.IdempotencyKey = filesOf(r).once
-			return web.Service.FileClaim(ctx, who, in)
+			drafts := r.PostForm["documents"]
+			c, err := web.Service.FileClaimWith(ctx, who, in, warranty.DocumentIDs(drafts))
+			return c, web.filesGone(r, who, &form{Values: r.PostForm}, err)
 		},
 		again: web.showClaimForm,
-		done: func(f form, filed warranty.Claim) error {
-			in := warranty.UploadDocument{
-				WarrantyID: warranty.WarrantyKey{ID: filed.WarrantyID}, ClaimID: warranty.ClaimKey{ID: filed.ID}, Type: warranty.ClaimEvidence,
-			}
-			done := "filed"
-			for _, id := range warranty.DocumentIDs(f.Values["documents"]) {
-				_, err := web.Service.AttachDraft(r.Context(), who, id, in)
-				var refusal *warranty.Error
-				switch {
-				case errors.As(err, &refusal) && refusal.Code != warranty.Internal:
-					done = "filed_without" // the others are attached
-				case err != nil:
-					return err
-				}
-			}
-			return redirect(w, r, "/claims/"+filed.ID.String()+"?done="+done)
-		},
+		next:  func(_ form, filed warranty.Claim) string { return "/claims/" + filed.ID.String() + "?done=filed" },
 	})
 }
 

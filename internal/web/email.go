@@ -150,8 +150,9 @@ func (web *Web) updateWarrantyReminders(w http.ResponseWriter, r *http.Request, 
 
 // unsubscribePage is the page of an address in an email that turns emails like it off.
 type unsubscribePage struct {
-	Kind    string // the end of the keys of its texts
-	Account string // the organization that the emails are about, if any
+	Kind    string             // the end of the keys of its texts
+	Account string             // the organization that the emails are about, if any
+	Claim   warranty.Reference // the claim that they are about, if any
 	Wanted  bool
 	Done    bool
 	Token   string
@@ -164,7 +165,7 @@ func (web *Web) unsubscribe(w http.ResponseWriter, r *http.Request, who warranty
 		return web.refuseUnsubscribe(w, r, who, err)
 	}
 	return web.showUnsubscribe(w, r, who, http.StatusOK, unsubscribePage{
-		Kind: s.Kind.String(), Account: s.Account, Wanted: s.Wanted, Done: !s.Wanted,
+		Kind: s.Kind.String(), Account: s.Account, Claim: s.Claim, Wanted: s.Wanted, Done: !s.Wanted,
 	})
 }
 
@@ -181,7 +182,7 @@ func (web *Web) doUnsubscribe(w http.ResponseWriter, r *http.Request, who warran
 		return web.refuseUnsubscribe(w, r, who, err)
 	}
 	return web.showUnsubscribe(w, r, who, http.StatusOK, unsubscribePage{
-		Kind: s.Kind.String(), Account: s.Account, Wanted: s.Wanted, Done: true,
+		Kind: s.Kind.String(), Account: s.Account, Claim: s.Claim, Wanted: s.Wanted, Done: true,
 	})
 }
 

@@ -231,6 +231,10 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 		}
 		return true
 	}
+	if errors.Is(err, errListStored) {
+		f.status = http.StatusOK
+		return true
+	}
 	if api.ClientGone(r.Context(), err) {
 		return false
 	}
@@ -266,6 +270,7 @@ type addition struct {
 	More       bool // there are older warranties than these
 	Types      []string
 	Files      []service.Draft
+	Stored     []warranty.Document // of the warranty, which can be sent too
 }
 
 // additionOf returns the form with the newest warranties that match in. The warranty of

@@ -34,6 +34,9 @@ type claimDetail struct {
 	Older       string // URL of the older messages, if there are any
 	Question    string // the message that the reader should reply to
 	Files       []service.Draft
+	Stored      []warranty.Document     // of the warranty, which the owner can send
+	Attached    []warranty.Document     // of these, which the owner sent and can take back
+	Muted       bool                    // the person gets no emails about the claim
 	Handling    *warranty.ClaimHandling // nil for owners
 	Replies     []warranty.SavedReply
 	Record      warranty.Warranty
@@ -106,6 +109,9 @@ func (web *Web) claimDetail(
 		d.Waited = &waited
 	}
 	if d.Place, err = web.placeOf(r, who, c.ID); err != nil {
+		return d, err
+	}
+	if d.Muted, err = web.Service.Muted(ctx, who, c.ID); err != nil {
 		return d, err
 	}
 	if !who.Account.Role.Includes(warranty.Member) {
@@ -189,11 +195,21 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 	if d.Files, err = web.Service.Drafts(r.Context(), who, d.Values["documents"]); err != nil {
 		return err
 	}
+	if d.Side == "owner" && !d.Log {
+		if d.Stored, err = web.storedDocuments(r, who, warranty.WarrantyKey{ID: d.WarrantyID}, documents); err != nil {
+			return err
+		}
+	}
 	for _, file := range documents {
-		item := warranty.MessageDocument{ID: file.ID, FileName: file.FileName, ContentType: file.ContentType, SizeBytes: file.SizeBytes}
+		if file.Stored {
+			d.Attached = append(d.Attached, file)
+		}
+		item := warranty.MessageDocument{
+			ID: file.ID, FileName: file.FileName, ContentType: file.ContentType, SizeBytes: file.SizeBytes, Stored: file.Stored,
+		}
 		switch {
 		case file.MessageID != nil:
-		case file.CreatedAt.Sub(d.CreatedAt) < filedWith:
+		case file.Filed:
 			d.Evidence = append(d.Evidence, item)
 		case inside(file.CreatedAt):
 			d.Talk = append(d.Talk, talkItem{ID: file.ID, At: file.CreatedAt, Event: web.t(r, "claim_event.files"), Files: []warranty.MessageDocument{item}})
@@ -210,9 +226,6 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 	}
 	return nil
 }
-
-// filedWith is how long after filing a claim a file belongs to what happened.
-const filedWith = 10 * time.Minute
 
 // eventText returns an event of a claim as one sentence, or "" if the conversation shows it otherwise.
 func (web *Web) eventText(words view.Reader, e warranty.Event) string {
@@ -347,7 +360,9 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 	}
 	if !moves {
 		once := filesOf(r).once
-		_, err := web.Service.WriteMessage(r.Context(), who, warranty.WriteMessage{ID: key, Body: body, Documents: documents, IdempotencyKey: once})
+		_, err := web.Service.WriteMessage(r.Context(), who, warranty.WriteMessage{
+			ID: key, Body: body, Documents: documents, DocumentIDs: f.Values["document_ids"], IdempotencyKey: once,
+		})
 		if once != nil && warranty.AsError(err).Code == warranty.IdempotencyKeyReused {
 			// The same message was sent before; only the ids of its files differ.
 			err = web.Service.DropDrafts(r.Context(), who, documents)
@@ -364,7 +379,7 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 			return "", err
 		}
 	}
-	in := warranty.MoveClaim{ID: key, From: from, Status: to, Reason: body, Documents: documents}
+	in := warranty.MoveClaim{ID: key, From: from, Status: to, Reason: body, Documents: documents, DocumentIDs: f.Values["document_ids"]}
 	if to == warranty.Resolved {
 		if in.Resolution, err = warranty.ParseEnum[warranty.Resolution](f.Value("resolution")); err != nil {
 			return "", errForm
@@ -446,4 +461,30 @@ func (web *Web) assignClaim(w http.ResponseWriter, r *http.Request, who warranty
 		return redirect(w, r, "/claims/"+r.PathValue("id")+"?done=assigned")
 	}
 	return redirect(w, r, withDone(claimLink(key.ID, kept), "assigned"))
+}
+
+// muteClaim stops or resumes the person's emails about a claim.
+func (web *Web) muteClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	muted := f.Value("muted") == "true"
+	return press(w, r, "/claims/%s?done="+map[bool]string{true: "muted", false: "unmuted"}[muted], warranty.ParseClaimKey,
+		func(key warranty.ClaimKey) error {
+			_, err := web.Service.MuteClaim(r.Context(), who, warranty.MuteClaim{ID: key, Muted: &muted})
+			return err
+		})
+}
+
+// detachDocument takes a stored document back from a claim.
+func (web *Web) detachDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	document, err := warranty.ParseID(r.PathValue("document"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	return press(w, r, "/claims/%s?done=detached", warranty.ParseClaimKey, func(key warranty.ClaimKey) error {
+		_, err := web.Service.DetachDocument(r.Context(), who, warranty.DetachDocument{ID: key, DocumentID: document})
+		return err
+	})
 }

@@ -212,6 +212,8 @@ func (web *Web) routes() []route {
 		{pattern: "POST /claims/{id}/messages", page: web.withFiles(web.sendMessage), checks: true},
 		{pattern: "POST /claims/{id}/assignee", page: web.assignClaim},
 		{pattern: "POST /claims/{id}/notes", page: web.noteClaim},
+		{pattern: "POST /claims/{id}/muted", page: web.muteClaim},
+		{pattern: "POST /claims/{id}/documents/{document}/remove", page: web.detachDocument},
 		{pattern: newsPattern, page: web.claimNews},
 		{pattern: "GET /settings/replies", page: empty(web.showReplies)},
 		{pattern: "POST /settings/replies", page: web.createReply},

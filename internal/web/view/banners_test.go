@@ -14,7 +14,6 @@ var otherKinds = map[string]BannerKind{
 	"account_lost":   Info,
 	"domain_checked": Failure, // "The DNS record was not found."
 	"duplicate":      Info,
-	"filed_without":  Failure, // a file is missing
 	"kept":           Info,
 	"mail_gone":      Info,
 	"mails_none":     Info,

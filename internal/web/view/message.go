@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"strings"
 
+	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
 
 // The service reports errors in English, as the API does. A page shows them in the language of its reader: the file
 // of a language maps the English formats to its own. A translation that leaves arguments out numbers the others, as
-// in %[2]s.
+// in %[2]s. The forms of a message for some numbers are under its English format followed by ".one" and so on (see package
+// plural).
 
 //go:embed messages/*.json
 var messageFiles embed.FS
@@ -35,7 +37,7 @@ func (t *Texts) readMessages() error {
 
 // Message returns a text of the service in the language, or in English if it has no translation.
 func (t *Texts) Message(text warranty.Text) string {
-	format, ok := t.messages[text.Format]
+	format, ok := t.messages[plural.Key(t.tag, text.Format, text.Args, t.hasMessage)]
 	if !ok {
 		format = text.Format
 	}
@@ -47,6 +49,11 @@ func (t *Texts) Message(text warranty.Text) string {
 		args[i] = t.argument(arg)
 	}
 	return fmt.Sprintf(format, args...)
+}
+
+func (t *Texts) hasMessage(key string) bool {
+	_, ok := t.messages[key]
+	return ok
 }
 
 // argument returns an argument of a message in the language.

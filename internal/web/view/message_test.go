@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,13 +31,41 @@ func TestEveryMessageIsTranslated(t *testing.T) {
 				t.Errorf("%s: no translation of %q (%s)", lang, english, where)
 			}
 		}
-		for english, own := range texts.messages {
+		for key, own := range texts.messages {
+			english := strings.TrimSuffix(key, ".one")
 			if _, ok := all[english]; !ok {
 				t.Errorf("%s: the translation of %q is not used", lang, english)
 			}
 			if said := texts.Message(warranty.Text{Format: english, Args: samples(english)}); strings.Contains(said, "%!") {
 				t.Errorf("%s: %q does not fit the arguments of %q: %s", lang, own, english, said)
 			}
+		}
+	}
+}
+
+// counted finds the messages whose noun depends on a number.
+var counted = regexp.MustCompile(`(^|[^d] )%d (?:[a-z]+ )?[a-z]{3,}s\b`)
+
+// TestMessagesWithNumbersHaveForms: a message about one of something does not say "1 files".
+func TestMessagesWithNumbersHaveForms(t *testing.T) {
+	shown, _ := messagesOfCode(t)
+	same := map[string]bool{ // nouns that do not change in German
+		"Must be at least %d characters.": true, "Must be at most %d characters.": true,
+		"Must be at least %d characters. A few unrelated words are easy to remember.": true,
+	}
+	for _, lang := range warranty.Languages() {
+		texts, err := newTexts(lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for english, where := range shown {
+			if counted.MatchString(english) && !strings.Contains(english, "%d is ") && !texts.hasMessage(english+".one") && !(lang == "de" && same[english]) {
+				t.Errorf("%s: no form for one of %q (%s)", lang, english, where)
+			}
+		}
+		one, many := texts.Message(warranty.Textf("Choose at most %d files.", 1)), texts.Message(warranty.Textf("Choose at most %d files.", 2))
+		if strings.Replace(one, "1", "2", 1) == many {
+			t.Errorf("%s: %q and %q", lang, one, many)
 		}
 	}
 }
