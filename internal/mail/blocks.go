@@ -201,17 +201,21 @@ func (list blocks) text() string {
 	return b.String()
 }
 
-const indent = "    "
+// indent is before links, codes and lists. The further lines of an entry have more, so that none looks like a link.
+const (
+	indent  = "    "
+	further = indent + "  "
+)
 
 func (p block) writeText(b *strings.Builder) {
 	switch p.kind {
 	case code:
 		b.WriteString(indent + p.text.plain + "\n")
 	case button, link:
-		b.WriteString(wrapped(p.text.plain+":", "") + "\n\n" + indent + p.url + "\n")
+		b.WriteString(wrapped(p.text.plain+":", "", "") + "\n\n" + indent + p.url + "\n")
 	case facts:
 		for _, r := range p.rows {
-			b.WriteString(wrapped(r.label.plain+": "+r.value.plain, indent) + "\n")
+			b.WriteString(wrapped(r.label.plain+": "+r.value.plain, indent, further) + "\n")
 		}
 	case items:
 		for _, r := range p.rows {
@@ -219,31 +223,32 @@ func (p block) writeText(b *strings.Builder) {
 			if r.value.plain != "" {
 				line += ": " + r.value.plain
 			}
-			b.WriteString(wrapped(line, indent) + "\n")
+			b.WriteString(wrapped(line, indent, further) + "\n")
 		}
 	case quote:
-		b.WriteString(wrapped(p.text.plain, "> ") + "\n")
+		b.WriteString(wrapped(p.text.plain, "> ", "> ") + "\n")
 	default:
-		b.WriteString(wrapped(p.text.plain, "") + "\n")
+		b.WriteString(wrapped(p.text.plain, "", "") + "\n")
 	}
 }
 
-// wrapped breaks the lines of a text for an email, each after a prefix. It never breaks a word.
-func wrapped(text, prefix string) string {
+// wrapped breaks the lines of a text for an email. Each begins with first, and what is left of it with rest. It never
+// breaks a word.
+func wrapped(text, first, rest string) string {
 	const most = 72
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(prefix)
-		length := len(prefix)
+		b.WriteString(first)
+		length := len(first)
 		for j, word := range strings.Fields(line) {
 			n := utf8.RuneCountInString(word)
 			switch {
 			case j > 0 && length+1+n > most:
-				b.WriteString("\n" + prefix)
-				length = len(prefix)
+				b.WriteString("\n" + rest)
+				length = len(rest)
 			case j > 0:
 				b.WriteString(" ")
 				length++

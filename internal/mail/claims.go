@@ -112,7 +112,7 @@ func (t Texts) messages(list []warranty.Message) (all blocks) {
 			by = *m.Author.Account
 		}
 		by = t.plain(by, "claim_news."+m.Author.Role.String())
-		all = append(all, t.quoted(t.say("claim_news.wrote", by), shortened(m.Body, maxShown))...)
+		all = append(all, t.quoted(t.say("claim_news.wrote", by), shortened(m.Body, maxGathered))...)
 	}
 	return all
 }
@@ -132,10 +132,11 @@ func (t Texts) claimTitle(c warranty.Claim, withFault bool) string {
 	return t.get("claim_subject.what", product, fault)
 }
 
-// maxTitle and maxShown are the lengths of texts in subjects and in lists, in characters.
+// The lengths of texts in subjects, in lists and in emails with several messages, in characters.
 const (
-	maxTitle = 50
-	maxShown = 300
+	maxTitle    = 50
+	maxShown    = 300
+	maxGathered = 160
 )
 
 // titleOf returns a fault for a subject, or "" if it looks like an address.
