@@ -105,7 +105,7 @@ const largeTextFaults = `(() => {
 	if (getComputedStyle(nav).display !== "none" && at(nav).bottom > at(main).top + 1) wrong.push("the navigation covers the page");
 	if (document.documentElement.scrollWidth > innerWidth) wrong.push("wider than the window: " + document.documentElement.scrollWidth);
 	for (const a of document.querySelectorAll(".nav a")) if (a.scrollWidth > a.clientWidth + 1) wrong.push("too long: " + a.innerText);
-	const boxes = [...document.querySelectorAll("main :is(h1, h2, .btn, .figure, .stat b, .bars b, .bars span, dt, .t1, .hint, .chip)")]
+	const boxes = [...document.querySelectorAll("main :is(h1, h2, .btn, .figure, .stat dd, .bars b, .bars span, dt, .t1, .hint, .chip)")]
 		.filter((e) => at(e).width > 1 && e.checkVisibility());
 	for (const a of boxes) for (const b of boxes) {
 		if (a === b || a.contains(b) || b.contains(a)) continue;

@@ -41,6 +41,6 @@ func TestClaimsAreConversationsInTheBrowser(t *testing.T) {
 	halden.mustOpen(t, "/claims?queue=waiting_for_us")
 	halden.snap(t, "claims", 390, 768, 1024, 1440)
 	halden.mustOpen(t, "/")
-	halden.mustShow(t, "Needs attention", "Review")
+	halden.mustShow(t, "Today", "Review")
 	halden.snap(t, "overview", 390, 768, 1024, 1440)
 }

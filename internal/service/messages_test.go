@@ -221,7 +221,7 @@ func TestLaterOwnersDoNotReadEarlierConversations(t *testing.T) {
 			}
 			history, err := d.Service.ListHistory(ctx, p.Principal, warranty.ListHistory{ID: warranty.WarrantyKey{ID: d.record.ID}})
 			d.must(err)
-			activity, err := d.Store.Activity(ctx, p.Account.ID, 50)
+			activity, err := d.Store.Activity(ctx, p.Account.ID, nil, 50)
 			d.must(err)
 			thread, events, err := d.Service.ClaimThread(ctx, p.Principal, c)
 			d.must(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -53,11 +54,12 @@ func (s *story) checkOverview(a *actor) {
 	}
 }
 
-// TestActivityGathersImports creates many warranties, changes one and creates more: the activity has a line for each,
-// and one that was not read to its end says so.
+// TestActivityGathersImports creates many warranties, changes one and creates more: what a person does on a day has a line
+// for each kind of event, and one that was not read to its end says so. An import has a line of its own, and what happened
+// before it is still there.
 func TestActivityGathersImports(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		ann, bo := w.person("Ann", true), w.person("Bo", true)
+		ann, bo, cem := w.person("Ann", true), w.person("Bo", true), w.person("Cem", true)
 		must := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -77,6 +79,10 @@ func TestActivityGathersImports(t *testing.T) {
 			o, err := w.Service.Overview(ctx, p.Principal, time.UTC)
 			must(err)
 			for _, a := range o.Activity {
+				if a.Job != nil {
+					list = append(list, fmt.Sprint(a.Job.Kind, " ", a.Job.State, " ", a.Job.Name))
+					continue
+				}
 				list = append(list, fmt.Sprint(a.Action, " ", a.More, " ", a.AndOlder))
 			}
 			return list
@@ -87,9 +93,22 @@ func TestActivityGathersImports(t *testing.T) {
 			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: changed.ID}, ProductName: &name})
 		must(err)
 		create(ann, 2)
-		equal(t, "two imports", lines(ann),
-			[]string{"warranty.created 1 false", "warranty.updated 0 false", "warranty.created 29 false"})
+		equal(t, "two imports", lines(ann), []string{"warranty.created 31 false", "warranty.updated 0 false"})
 		create(bo, 201)
 		equal(t, "a long import", lines(bo), []string{"warranty.created 199 true"})
+
+		create(cem, 2)
+		id := w.Service.NewID()
+		w.write(func(tx *store.Tx) error {
+			return tx.InsertJob(warranty.Job{ID: id, Account: cem.User.ID, User: cem.User.ID, Session: id, Kind: "import",
+				State: warranty.JobRunning, Total: 210, CreatedAt: w.Service.Now()})
+		})
+		create(cem, 210)
+		w.execute(`UPDATE jobs SET state = 2, ended_at = $1, updated_at = $1`, w.Service.Now().UnixMicro())
+		equal(t, "an import", lines(cem), []string{"import done Cem", "warranty.created 1 false"})
+		w.execute(`UPDATE jobs SET state = 3`)
+		o, err := w.Service.Overview(ctx, cem.Principal, time.UTC)
+		must(err)
+		equal(t, "stopped jobs", len(o.Stopped), 1)
 	})
 }

@@ -84,7 +84,7 @@ func readEvent(r *engine.Row) (warranty.Event, error) {
 const newestRecords = 200
 
 // Activity lists the latest events of the user's newest warranties, and of the newest ones before each job. It leaves out
-// what the jobs did: each has a line of its own.
+// what the jobs did: each has a line of its own. Ids are in the order of time.
 func (s *Store) Activity(
 	ctx context.Context, user warranty.ID, jobs []ActivityJob, limit int,
 ) ([]warranty.Activity, error) {
@@ -96,7 +96,7 @@ func (s *Store) Activity(
 		records += ` UNION ` + fmt.Sprintf(newest, fmt.Sprintf(` AND item_id < $%d`, n+1), i+1)
 		others += fmt.Sprintf(` AND NOT (h.actor_id = $%d AND h.at >= $%d AND h.at <= $%d AND h.action IN (%s))`,
 			n+2, n+3, n+4, jobActions)
-		args = append(args, idAt(j.CreatedAt), j.User, j.CreatedAt, j.Ends)
+		args = append(args, j.ID, j.User, j.CreatedAt, j.Ends)
 	}
 	var list []warranty.Activity
 	err := s.db.Query(ctx, `SELECT w.id, w.product_name, `+seenEventColumns+`
