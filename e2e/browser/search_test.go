@@ -1,6 +1,6 @@
 //go:build browser
 
-package e2e
+package browser
 
 import (
 	"testing"

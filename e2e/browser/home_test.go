@@ -1,6 +1,6 @@
 //go:build browser
 
-package e2e
+package browser
 
 import (
 	"os"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"warranty.example/svc/e2e/lab"
 )
 
 // homeWidths are the widths of the pages in the drawings, and those between.
@@ -57,7 +59,7 @@ func TestHomeOfABusiness(t *testing.T) {
 	b.mustShow(t, "Waiting for us")
 
 	fresh := s.visitor(t)
-	fresh.signIn(t, s.account(t, "founder"), password)
+	fresh.signIn(t, s.account(t, "founder"), lab.Password)
 	fresh.found(t, "Nordhaus Elektro")
 	fresh.mustOpen(t, "/")
 	fresh.mustShow(t, "Get Nordhaus Elektro ready", "0 of 5 done", "Add what you sell")
