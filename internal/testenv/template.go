@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -127,12 +126,22 @@ func makeTemplate(
 	return err
 }
 
-// migrationsSum returns a hash of the files of the migrations.
+// migrationsSum returns a hash of the files of the migrations. They are found from the folder of the test, not from the
+// place of this file, which -trimpath removes.
 func migrationsSum() (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	paths, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../store/migrations/*.sql"))
-	if err != nil || len(paths) == 0 {
-		return "", fmt.Errorf("no migrations beside %s (%w)", here, err)
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	var paths []string
+	for len(paths) == 0 {
+		if paths, err = filepath.Glob(filepath.Join(folder, "internal/store/migrations/*.sql")); err != nil {
+			return "", err
+		}
+		if folder == filepath.Dir(folder) && len(paths) == 0 {
+			return "", errors.New("the test runs outside of the repository: no internal/store/migrations")
+		}
+		folder = filepath.Dir(folder)
 	}
 	hash := sha256.New()
 	for _, path := range paths {
