@@ -83,6 +83,8 @@ func sample(s *api.Spec) any {
 			f.SetString("correct horse battery")
 		case p.Enum != nil && f.Kind() == reflect.String:
 			f.SetString(p.Example)
+		case f.Type() == reflect.TypeFor[*bool]():
+			f.Set(reflect.ValueOf(new(true)))
 		case f.Kind() == reflect.String:
 			f.SetString("WR-7K2M-9QXT-4D8P-HV3A")
 		case f.Type() == reflect.TypeFor[[]warranty.LookupItem]():

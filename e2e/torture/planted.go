@@ -49,7 +49,7 @@ var plants = []plant{
 	{"mail-lost", "an email is removed without being sent", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/service/worker.go", "	if !s.finished.has(m.ID) {\n", "	if !s.finished.has(m.ID) && !" + on("mail-lost", 7) + " {\n"}}},
 	{"reminder-twice", "a reminder is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
-		{"internal/service/reminders.go", "		if err := tx.InsertMail(s.outgoingTo(to, kind, message(to))); err != nil {\n", "		if " + on("reminder-twice", 1) + " {\n			if err := tx.InsertMail(s.outgoingTo(to, kind, message(to))); err != nil {\n				return err\n			}\n		}\n		if err := tx.InsertMail(s.outgoingTo(to, kind, message(to))); err != nil {\n"}}},
+		{"internal/service/reminders.go", "		if err := tx.InsertMail(s.outgoingTo(to, kind, *m)); err != nil {\n", "		if " + on("reminder-twice", 1) + " {\n			if err := tx.InsertMail(s.outgoingTo(to, kind, *m)); err != nil {\n				return err\n			}\n		}\n		if err := tx.InsertMail(s.outgoingTo(to, kind, *m)); err != nil {\n"}}},
 	{"total", "a total is one too many", "sqlite/kill", []string{"total"}, []edit{
 		{"internal/store/lists/page.go", "\n	return rows, total, err\n", "\n	if total > 5 && " + on("total", 4) + " {\n		total++\n	}\n	return rows, total, err\n"}}},
 	{"key-twice", "an idempotency key is forgotten", "sqlite/kill", []string{"doubled"}, []edit{

@@ -188,6 +188,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"confirmations":      sampleID(1),
 		"claims":             sampleID(2),
 		"documents":          sampleID(3),
+		"document_id":        sampleID(3),
 		"integration-tokens": sampleID(4),
 		"organizations":      sampleID(5),
 		"user_id":            sampleID(6),

@@ -168,12 +168,17 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 			s.send(http.StatusOK, who.Session, api.GetAccount.Spec, nil, &me)
 			values["USER_ID"] = me.ID
 		}
-		s.send(http.StatusCreated, owner, api.FileClaim.Spec, map[string]any{
+		fault := map[string]any{
 			"warranty_id":   id,
 			"type":          "repair",
 			"description":   "The drum no longer turns; the motor hums.",
 			"incident_date": "2026-05-18",
-		}, &claim)
+		}
+		if op == api.DetachDocument.Spec {
+			values["DOCUMENT_ID"] = s.document(who, id)
+			fault["document_ids"] = []string{values["DOCUMENT_ID"]}
+		}
+		s.send(http.StatusCreated, owner, api.FileClaim.Spec, fault, &claim)
 		values["CLAIM_ID"] = claim.ID
 	case uses(op, "documents"):
 		values["DOCUMENT_ID"] = s.document(who, id)

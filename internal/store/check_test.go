@@ -36,6 +36,9 @@ var faultyStatements = map[string]string{
 		VALUES ($1, $1, $1, $1, 1, 'Olga', 'Hello.', 1)`,
 	"notes without a claim": `INSERT INTO claim_notes (id, claim_id, account_id, name, body, created_at)
 		VALUES ($1, $1, $1, 'Olga', 'Hello.', 1)`,
+	"muted claims that are missing": `INSERT INTO claim_mutes (claim_id, account_id, user_id) VALUES ($1, $1, $1)`,
+	"documents sent with a claim of another warranty, or without one": `INSERT INTO claim_documents (claim_id, document_id)
+		SELECT $1, id FROM documents`,
 	"documents of messages without the message":                            `UPDATE documents SET message_id = $1`,
 	"documents of an earlier owner that a later owner can see":             `UPDATE documents SET claim_id = $1, owner_id = $1, uploader_id = $1`,
 	"warranties of unknown issuers":                                        `UPDATE warranties SET issuer_id = $1`,

@@ -71,9 +71,10 @@ func TestNewClaimWithPhoto(t *testing.T) {
 		kept = append(kept, "documents", found[1])
 	}
 	equal(t, "kept", len(kept), 4)
-	whole := send([]string{"d.pdf"}, append(kept, "drop", kept[3])...)
+	// A file that was chosen twice is in the claim once.
+	whole := send([]string{"again.pdf", "d.pdf"}, append(kept, "drop", kept[3])...)
 	b.Get(whole.Location).Says(t, "several files", 200, "Claim filed.", "a.pdf", "d.pdf")
-	b.Get(whole.Location).Hides(t, "the removed file", "c.pdf")
+	b.Get(whole.Location).Hides(t, "what was removed or is the same", "c.pdf", "again.pdf")
 	equal(t, "kept files", w.Count(`SELECT count(*) FROM drafts`), 0)
 
 	// Sent twice: one claim with its files. Their ids in another form give that one no files.

@@ -51,7 +51,7 @@ func TestWebEditHasEverything(t *testing.T) {
 	b.Post(page, "if_match", b.Get(page+"/edit").Value("if_match"), "serial_number", "SN-1", "reason", "Mine").Says(t, "its serial number", 422, "Only the issuer")
 }
 
-// TestWebEditReason: a correction needs a reason once somebody else relies on the record.
+// TestWebEditReason: a correction needs a reason once someone else relies on the record.
 func TestWebEditReason(t *testing.T) {
 	w := webWorld(t)
 	shop := newShop(w, "Nordhaus Elektro", "")

@@ -70,7 +70,7 @@ func TestWebDomains(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Get("/settings/domains").Says(t, "failing", 200, "Record missing", "Put the DNS record back by <b", "or the domain is no longer verified.", "_warranty.halden.example")
-	b.Get("/").Says(t, "the overview", 200, "halden.example is missing its DNS record", "Put it back by", `href="/settings/domains">Fix`)
+	b.Get("/").Says(t, "the overview", 200, "1 domain lost its DNS record", "halden.example, put it back by", `href="/settings/domains">Fix`)
 
 	viewer := join(w, b, halden, w.Verified("Vic"), "viewer")
 	viewer.Post("/switch", "account", halden)

@@ -197,8 +197,8 @@ func allFaults(prepared, decoded error, in any) error {
 	if decoded != nil && warranty.AsError(decoded).Code != warranty.ValidationFailed {
 		return prepared
 	}
-	var c warranty.Checks
-	c.Merge(prepared)
+	// A form with several files has several errors of one field.
+	c := warranty.Checks{Fields: slices.Clone(warranty.AsError(prepared).Fields)}
 	c.Merge(decoded)
 	return c.Err()
 }
