@@ -37,7 +37,7 @@ func (b *tab) invite(t testing.TB, email, role string) {
 func (b *tab) joins(t testing.TB, admin *tab, email, role string) {
 	t.Helper()
 	admin.invite(t, email, role)
-	code, err := b.site.Mailed(email, "You've been invited to an organization")
+	code, err := b.site.Mailed(email, "invited you to")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestInvitationStory(t *testing.T) {
 	email := strings.Replace(s.account(t, "decoy"), "decoy", "ivo", 1)
 	admin.invite(t, email, "member")
 	admin.mustShow(t, email, "Cancel invitation")
-	code, err := s.Mailed(email, "You've been invited to an organization")
+	code, err := s.Mailed(email, "invited you to")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func TestErrorsGetTheFocus(t *testing.T) {
 	b.openNew(t)
 	b.fill(t, "#product_name", "Kettle", "#start_date", "2026-02-01", "#end_date", "2026-01-01")
 	b.press(t, "Save warranty")
-	b.until(t, `document.activeElement.id === "end_date"`)
+	b.until(t, `document.activeElement.matches(".fixlist[role=alert]")`)
 	b.mustBeQuiet(t, 422, 422)
 }
 
