@@ -28,7 +28,7 @@ import (
 
 // pagePatience is the timeout of one step on a page. A step takes a fraction of a second, but the
 // machine may be busy with other tests.
-const pagePatience = 10 * time.Minute
+const pagePatience = 3 * time.Minute
 
 // The users of the demo.
 const (
@@ -265,7 +265,8 @@ func shorten(s string) string {
 // until waits for an expression to become true, also across navigations.
 func (b *tab) until(t testing.TB, expression string) {
 	t.Helper()
-	for deadline := time.Now().Add(pagePatience); ; time.Sleep(10 * time.Millisecond) {
+	pause := 10 * time.Millisecond
+	for deadline := time.Now().Add(pagePatience); ; pause = min(pause*3/2, 200*time.Millisecond) {
 		ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
 		cancel()
@@ -275,6 +276,7 @@ func (b *tab) until(t testing.TB, expression string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never true: %s (%v)\n%s", expression, err, b.describe())
 		}
+		time.Sleep(pause) // pages ask the same processor
 	}
 }
 

@@ -210,6 +210,9 @@ func (p *Process) read(name string) string {
 func (p *Process) Logged(message string) []map[string]any {
 	var found []map[string]any
 	for line := range strings.Lines(p.Log()) {
+		if !strings.Contains(line, `"msg":"`+message) { // parsing takes much longer
+			continue
+		}
 		var fields map[string]any
 		if json.Unmarshal([]byte(line), &fields) == nil && fields["msg"] == message {
 			found = append(found, fields)
