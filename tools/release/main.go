@@ -47,8 +47,6 @@ type release struct {
 	platforms        []string
 
 	work string // temporary folder
-	// shareCache builds with the paths of this machine, so that tests use the packages in the build cache.
-	shareCache bool
 }
 
 func (r *release) run(ctx context.Context) (err error) {
@@ -125,7 +123,7 @@ func (r *release) build(ctx context.Context) error {
 // compile builds the programs for a platform.
 func (r *release) compile(ctx context.Context, platform string) error {
 	system, arch, _ := strings.Cut(platform, "/")
-	cmd := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-trimpath=%t", !r.shareCache), "-buildvcs=false", "-ldflags="+r.ldflags,
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+r.ldflags,
 		"-o", filepath.Dir(r.binary(platform, "svc"))+string(filepath.Separator), "./cmd/...")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.root, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+system, "GOARCH="+arch,

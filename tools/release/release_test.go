@@ -48,7 +48,6 @@ func TestRelease(t *testing.T) {
 	}
 	r := &release{root: absolute, out: out, version: version, epoch: epoch, platforms: []string{"linux/" + runtime.GOARCH},
 		ldflags: "-s -w -X " + module + "/internal/version.build=" + version}
-	r.shareCache = testing.Short()
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
