@@ -45,15 +45,25 @@ func each(t *testing.T, test func(t *testing.T, w *world), options ...servertest
 	servertest.Each(t, func(t *testing.T, w *servertest.World) { test(t, wrap(w)) }, options...)
 }
 
-// eachStore is each with the files in a folder, and then in S3.
+// eachStore runs a test on SQLite with the files in a folder and on PostgreSQL with the files in S3, in parallel. "make
+// long" also runs it with the files in the other place.
 func eachStore(t *testing.T, test func(t *testing.T, w *world), options ...servertest.Option) {
 	t.Helper()
-	each(t, test, options...)
+	t.Parallel()
 	for _, database := range servertest.Databases {
-		t.Run(database.Name+" and S3", func(t *testing.T) {
-			t.Parallel()
-			test(t, newWorld(t, database.Open(t), append(slices.Clone(options), servertest.OnS3(t))...))
-		})
+		for _, s3 := range []bool{false, true} {
+			if s3 != (database.Name == "postgres") && !testenv.Long() {
+				continue
+			}
+			t.Run(database.Name+map[bool]string{true: " and S3"}[s3], func(t *testing.T) {
+				t.Parallel()
+				options := slices.Clone(options)
+				if s3 {
+					options = append(options, servertest.OnS3(t))
+				}
+				test(t, newWorld(t, database.Open(t), options...))
+			})
+		}
 	}
 }
 
