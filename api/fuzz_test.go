@@ -41,7 +41,7 @@ func judge(t *testing.T, s *api.Spec, in any, err error) {
 	if err != nil {
 		t.Fatalf("%s %s %s: %v", s.Name, req.Path, req.Body, err)
 	}
-	if diff := cmp.Diff(in, again); diff != "" {
+	if diff := cmp.Diff(in, again, asSent); diff != "" {
 		t.Errorf("%s %s %s (-first +second):\n%s", s.Name, req.Path, req.Body, diff)
 	}
 	if err := check(in); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -30,6 +31,9 @@ var (
 )
 
 const maxRate = 1000
+
+// asSent compares what a request carries.
+var asSent = cmpopts.IgnoreUnexported(warranty.CorrectWarranty{})
 
 // withBody returns the operations with a body.
 func withBody() []*api.Spec {

@@ -310,7 +310,7 @@ func TestTextsAreTrimmed(t *testing.T) {
 		if err := check(plain); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(plain, in); diff != "" {
+		if diff := cmp.Diff(plain, in, asSent); diff != "" {
 			t.Errorf("trimmed (-want +got):\n%s", diff)
 		}
 	})
