@@ -170,7 +170,7 @@ func (s *Spec) ListsChanges() bool { return s.takes("after") }
 func (s *Spec) ActsForAccount() bool {
 	group, _, _ := strings.Cut(s.Name, ".")
 	switch group {
-	case "warranties", "claims", "documents", "transfers", "confirmations", "sellers", "handovers", "products", "replies", "reminders", "trash", "tokens":
+	case "warranties", "claims", "documents", "transfers", "confirmations", "sellers", "handovers", "customers", "products", "replies", "reminders", "trash", "tokens":
 		return s.Auth != Public
 	}
 	return s.Name == "auth.status"
@@ -292,6 +292,7 @@ var records = map[string]string{
 	"handovers":     "Warranty or offer",
 	"sellers":       "Warranty",
 	"confirmations": "Warranty",
+	"customers":     "Customer",
 	"products":      "Product",
 
 	"organizations": "Organization",

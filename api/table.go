@@ -19,6 +19,7 @@ func Operations() []*Spec {
 		accountOperations,
 		organizationOperations,
 		domainOperations,
+		customerOperations,
 		productOperations,
 		replyOperations,
 		reminderOperations,

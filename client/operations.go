@@ -404,3 +404,35 @@ func (c *Client) ListNotes(ctx context.Context, in warranty.ListNotes) (warranty
 func (c *Client) WriteNote(ctx context.Context, in warranty.WriteNote) (warranty.Note, error) {
 	return Call(ctx, c, api.WriteNote, in)
 }
+
+// ListCustomers lists the customers of the organization, those of the latest contact first.
+func (c *Client) ListCustomers(
+	ctx context.Context, in warranty.ListCustomers,
+) (warranty.Page[warranty.CustomerRecord], error) {
+	return Call(ctx, c, api.ListCustomers, in)
+}
+
+// GetCustomer gets one customer of the organization.
+func (c *Client) GetCustomer(ctx context.Context, in warranty.GetCustomer) (warranty.CustomerRecord, error) {
+	return Call(ctx, c, api.GetCustomer, in)
+}
+
+// GetCustomerCard gets a customer with its note. It requires a session.
+func (c *Client) GetCustomerCard(ctx context.Context, in warranty.GetCustomerCard) (warranty.CustomerCard, error) {
+	return Call(ctx, c, api.GetCustomerCard, in)
+}
+
+// UpdateCustomer updates the given fields of a customer. It requires a session.
+func (c *Client) UpdateCustomer(ctx context.Context, in warranty.UpdateCustomer) (warranty.CustomerCard, error) {
+	return Call(ctx, c, api.UpdateCustomer, in)
+}
+
+// MergeCustomers merges a customer into another one. It requires a session.
+func (c *Client) MergeCustomers(ctx context.Context, in warranty.MergeCustomers) (warranty.CustomerCard, error) {
+	return Call(ctx, c, api.MergeCustomers, in)
+}
+
+// UnmergeCustomer undoes the merge of a customer. It requires a session.
+func (c *Client) UnmergeCustomer(ctx context.Context, in warranty.UnmergeCustomer) (warranty.CustomerCard, error) {
+	return Call(ctx, c, api.UnmergeCustomer, in)
+}

@@ -202,6 +202,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			Oldest: new(sampleNow.AddDate(0, 0, -20))},
 		warranty.SavedReply{ID: sampleID(11), Title: "Ask for the type plate", Body: "Please send a photo of the type plate.",
 			CreatedAt: sampleNow, UpdatedAt: sampleNow},
+		sampleCustomer(), sampleCustomerCard(), sampleCustomerCard().Merged[0],
 		warranty.Reminders{Days: warranty.DefaultReminderDays()},
 		warranty.WarrantyReminders{Choice: warranty.OwnReminders, Days: warranty.ReminderDays{90, 30}},
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
@@ -253,6 +254,34 @@ func sampleDomain() warranty.Domain {
 		RecordName: "_warranty.halden.example",
 		RecordText: "warranty-verification=7k2m9qxt4d8phv3e2f6j",
 		CreatedAt:  sampleNow,
+	}
+}
+
+func sampleCustomer() warranty.CustomerRecord {
+	return warranty.CustomerRecord{
+		ID:            sampleID(13),
+		Name:          warranty.Optional("Andrea Müller"),
+		Email:         warranty.Optional("a.mueller@post.example"),
+		Phone:         warranty.Optional("+49 421 555 0188"),
+		Warranties:    4,
+		OpenClaims:    1,
+		UntakenOffers: 1,
+		LastContactAt: sampleNow,
+	}
+}
+
+func sampleCustomerCard() warranty.CustomerCard {
+	merged := sampleNow.AddDate(0, 0, -2)
+	return warranty.CustomerCard{
+		CustomerRecord: sampleCustomer(),
+		Note:           warranty.Optional("Call after 17:00."),
+		CreatedAt:      sampleNow.AddDate(-3, 0, 0),
+		Merged: []warranty.MergedCustomer{{
+			ID: sampleID(14), Name: warranty.Optional("A. Mueller"), MergedAt: merged,
+			UndoUntil: new(merged.Add(warranty.CustomerMergeUndo)),
+		}},
+		Duplicates: []warranty.CustomerRecord{},
+		Version:    1,
 	}
 }
 
@@ -465,6 +494,8 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.MuteClaim{ID: warranty.ClaimKey{ID: claim.ID}, Muted: new(true)},
 		&warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &sampleHandling().AssignedTo.ID},
 		&warranty.UpdateReply{Title: new("Type plate")},
+		&warranty.UpdateCustomer{Phone: new("+49 421 555 0188"), Note: new("Call after 17:00.")},
+		&warranty.MergeCustomers{IntoID: sampleID(13), FromID: sampleID(14)},
 		&warranty.UpdateReminders{Days: warranty.ReminderDays{60, 14}},
 		&warranty.UpdateWarrantyReminders{
 			ID: warranty.WarrantyKey{ID: w.ID}, Choice: warranty.OwnReminders, Days: warranty.ReminderDays{90, 30},

@@ -27,12 +27,14 @@ var tagTexts = map[string]string{
 	"domains":       "Domains of an organization. A verified one tells customers who stands behind a record.",
 	"reminders":     "When an account is emailed about the end of warranties. They require a session.",
 	"replies":       "Saved replies: texts that an account uses again in messages about claims. They require a session.",
-	"products":      "Products of an organization: templates for the warranties that it issues. They require a session.",
-	"account":       "Your account: your name and email notifications.",
-	"auth":          "Accounts, sessions and credentials.",
-	"tokens":        "Integration tokens. Managing them requires a session: tokens cannot manage tokens.",
-	"verification":  "Public verification of a reference number.",
-	"service":       "The service itself.",
+	"customers": "Customers of an organization: whom it issued to, and whose claims it decides. A customer never sees that " +
+		"they are listed. People have none.",
+	"products":     "Products of an organization: templates for the warranties that it issues. They require a session.",
+	"account":      "Your account: your name and email notifications.",
+	"auth":         "Accounts, sessions and credentials.",
+	"tokens":       "Integration tokens. Managing them requires a session: tokens cannot manage tokens.",
+	"verification": "Public verification of a reference number.",
+	"service":      "The service itself.",
 }
 
 // about returns the description at the top of the document.

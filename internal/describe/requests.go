@@ -59,6 +59,8 @@ var variables = []struct {
 	{sampleID(9).String(), "DOMAIN_ID", "Id of a domain of the organization", false},
 	{sampleID(10).String(), "PRODUCT_ID", "Id of a product of the organization", false},
 	{sampleID(11).String(), "REPLY_ID", "Id of a saved reply", false},
+	{sampleID(13).String(), "CUSTOMER_ID", "Id of a customer of the organization", false},
+	{sampleID(14).String(), "OTHER_CUSTOMER_ID", "Id of another customer of the organization", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
@@ -198,6 +200,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"domain_id":          sampleID(9),
 		"products":           sampleID(10),
 		"replies":            sampleID(11),
+		"customers":          sampleID(13),
 	}[noun]
 }
 
@@ -254,7 +257,7 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 
 // ForOrganization reports whether the example acts for an organization.
 func (e Example) ForOrganization() bool {
-	return strings.HasPrefix(e.Spec.Name, "products.") || slices.Contains([]string{
+	return strings.HasPrefix(e.Spec.Name, "products.") || e.Spec.Auth == api.SessionOnly && strings.HasPrefix(e.Spec.Name, "customers.") || slices.Contains([]string{
 		api.AssignClaim.Name, api.GetClaimHandling.Name, api.ListNotes.Name, api.WriteNote.Name,
 	}, e.Spec.Name)
 }

@@ -1,6 +1,12 @@
 package find
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"warranty.example/svc/warranty"
+)
 
 // CustomerOf returns the name and the email address of a customer as Customer compares them.
 func CustomerOf(name, email string) string {
@@ -17,10 +23,11 @@ type Customer struct {
 	words []string
 }
 
-// NewCustomer returns nil for an empty text.
+// NewCustomer returns nil for an empty text, and for the id of a customer: the database knows their records.
 func NewCustomer(text string) *Customer {
+	_, notID := warranty.ParseID(text)
 	switch {
-	case text == "":
+	case text == "" || notID == nil:
 		return nil
 	case strings.Contains(text, "@"):
 		return &Customer{email: Fold(text)}
@@ -35,4 +42,92 @@ func (c *Customer) matches(customer string) bool {
 		return strings.HasPrefix(email, c.email)
 	}
 	return len(c.words) > 0 && matchesAll(c.words, customer, "")
+}
+
+// CustomerName returns a name for comparing: its words, without case and accents, and with "ae", "oe" and "ue" like the
+// umlauts that they are written for.
+func CustomerName(name string) string { return strings.Join(customerWords(name), " ") }
+
+// CustomerWords returns what CustomerQuery searches of texts of a customer: a space before the start of every word.
+func CustomerWords(texts ...string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		for _, word := range words(withoutUmlauts(Fold(text)), true) {
+			b.WriteString(" " + word)
+		}
+	}
+	return b.String()
+}
+
+func customerWords(text string) []string { return Words(withoutUmlauts(Fold(text))) }
+
+// withoutUmlauts leaves out each e after an a, o or u of a folded text.
+func withoutUmlauts(folded string) string {
+	var last rune
+	return strings.Map(func(r rune) rune {
+		before := last
+		last = r
+		if r == 'e' && (before == 'a' || before == 'o' || before == 'u') {
+			return -1
+		}
+		return r
+	}, folded)
+}
+
+// CustomerTerm is a word of a query for customers.
+type CustomerTerm struct {
+	// Word begins a word of CustomerWords, with a space before it, or is "".
+	Word string
+	// Digits are a part of a phone number or an address, or "".
+	Digits string
+	// Code is a part of a serial number, as Code returns it, or "".
+	Code string
+}
+
+// CustomerQuery returns the ways to read a query for customers. Of each, all terms must be found, and of a term any field.
+// A query without letters and digits finds nothing: it has none.
+func CustomerQuery(q string) [][]CustomerTerm {
+	var terms []CustomerTerm
+	for _, word := range customerWords(q) {
+		terms = append(terms, CustomerTerm{Word: " " + word, Digits: digitsOf(word), Code: codeOf(word)})
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	readings := [][]CustomerTerm{terms}
+	// Phone and serial numbers have spaces and hyphens.
+	whole := CustomerTerm{Digits: PhoneDigits(q), Code: codeOf(Code(q))}
+	if strings.ContainsFunc(q, unicode.IsLetter) || len(whole.Digits) < MinInside {
+		whole.Digits = ""
+	}
+	if whole.Digits != "" || whole.Code != "" {
+		readings = append(readings, []CustomerTerm{whole})
+	}
+	return readings
+}
+
+// PhoneDigits returns the digits of a phone number without the zeros before it, which other ways to write it leave out.
+func PhoneDigits(phone string) string {
+	return strings.TrimLeft(strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, phone), "0")
+}
+
+// digitsOf returns a word of digits that is long enough to be a part of a phone number.
+func digitsOf(word string) string {
+	if digits := PhoneDigits(word); len(digits) >= MinInside && len(strings.TrimLeft(word, "0")) == len(digits) {
+		return digits
+	}
+	return ""
+}
+
+// codeOf returns a code that may be a part of a serial number: one with a digit, so that names are not searched there.
+func codeOf(code string) string {
+	if utf8.RuneCountInString(code) < MinInside || !strings.ContainsAny(code, "0123456789") {
+		return ""
+	}
+	return code
 }

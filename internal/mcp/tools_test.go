@@ -44,6 +44,7 @@ var hints = map[string][4]bool{
 	"hand_over_warranty":   {false, true, false, true},
 	"cancel_hand_over":     {false, true, true, false},
 	"lookup_warranties":    {true, false, true, false},
+	"list_customers":       {true, false, true, false},
 	"list_changes":         {true, false, true, false},
 	"list_confirmations":   {true, false, true, false},
 	"confirm_warranty":     {false, true, true, false},

@@ -71,6 +71,9 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	if uses(op, "products") {
 		s.product(who, values)
 	}
+	if uses(op, "customers") {
+		s.customers(op, who, values)
+	}
 	if uses(op, "replies") {
 		var reply struct{ ID string }
 		s.send(http.StatusCreated, who.Session, api.CreateReply.Spec,
@@ -151,6 +154,30 @@ func (s *Stage) product(who Person, values map[string]string) {
 	s.send(http.StatusCreated, who.Session, api.CreateProduct.Spec,
 		map[string]any{"name": "Kessler W7 washing machine", "length_months": 36}, &product)
 	values["ORGANIZATION_ID"], values["PRODUCT_ID"] = shop.ID, product.ID
+}
+
+// customers creates an organization with two customers. The second is merged into the other if the operation undoes that.
+func (s *Stage) customers(op *api.Spec, who Person, values map[string]string) {
+	var shop struct{ ID string }
+	s.send(http.StatusCreated, who.Session, api.CreateOrganization.Spec, map[string]any{"name": "Halden Electronics"}, &shop)
+	values["ORGANIZATION_ID"] = shop.ID
+	if op.Auth == api.Credential {
+		s.till(who, values)
+	}
+	s.account = shop.ID
+	defer func() { s.account = "" }()
+	for _, one := range [][2]string{{"A. Mueller", "OTHER_CUSTOMER_ID"}, {"Andrea Müller", "CUSTOMER_ID"}} {
+		s.send(http.StatusCreated, who.Session, api.CreateWarranty.Spec, map[string]any{
+			"product_name": "Bosch kettle", "start_date": "2026-03-01", "end_date": "2028-02-29", "customer_name": one[0],
+		}, nil)
+		var found []struct{ ID string }
+		s.send(http.StatusOK, who.Session, api.ListCustomers.Spec, nil, &found)
+		values[one[1]] = found[0].ID // the latest
+	}
+	if op.Name == api.UnmergeCustomer.Name {
+		s.send(http.StatusOK, who.Session, api.MergeCustomers.Spec,
+			map[string]any{"into_id": values["OTHER_CUSTOMER_ID"], "from_id": values["CUSTOMER_ID"]}, nil)
+	}
 }
 
 // related creates the claim, document or transfer of a warranty that an operation needs.

@@ -160,6 +160,9 @@ func (s *Service) fileClaim(
 	if err := tx.InsertClaim(*c, p.Account.ID); err != nil {
 		return err
 	}
+	if err := tx.NoteClaimant(c.ID, c.CreatedAt, s.NewID); err != nil {
+		return err
+	}
 	if err := s.fileDrafts(tx, p, *c, drafts, c.CreatedAt); err != nil {
 		return err
 	}

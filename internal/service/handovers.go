@@ -84,6 +84,9 @@ func (s *Service) OfferHandover(
 			if err := tx.OfferHandover(w, o.stored(p, w.ID), now); err != nil {
 				return err
 			}
+			if err := s.linkCustomer(tx, p, w, now); err != nil {
+				return err
+			}
 			return tx.InsertEvent(w.ID, offered)
 		})
 	})

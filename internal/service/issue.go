@@ -191,6 +191,13 @@ func (s *Service) create(
 			return err
 		}
 	}
+	contacts := make([]store.Contact, len(list))
+	for i, one := range list {
+		contacts[i] = store.ContactOf(*one.Warranty, one.CreatedAt)
+	}
+	if err := s.noteContacts(tx, p, contacts...); err != nil {
+		return err
+	}
 	for i, one := range list {
 		if err := s.insertIssued(tx, p, one); err != nil {
 			return err

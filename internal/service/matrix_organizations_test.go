@@ -122,6 +122,25 @@ var organizationRows = []row{
 		operation: "domains.remove",
 		request:   send("DELETE", "/api/organizations/{organization}/domains/{domain}", nil),
 	}, gone),
+	allRoles(row{operation: "customers.list", scope: warranty.WarrantiesRead, request: get("/api/v1/customers")}, ok),
+	owners(row{operation: "customers.get", scope: warranty.WarrantiesRead, request: get("/api/v1/customers/{customer}")}, ok),
+	owners(row{operation: "customers.card", sessionOnly: true, request: get("/api/customers/{customer}")}, ok),
+	owners(row{
+		operation:   "customers.update",
+		sessionOnly: true,
+		request:     send("PUT", "/api/customers/{customer}", fields{"note": "Call after 17:00."}),
+	}, ok),
+	owners(row{
+		operation:   "customers.merge",
+		sessionOnly: true,
+		request: send("POST", "/api/customers/merge",
+			fields{"into_id": "{second customer}", "from_id": "{third customer}"}),
+	}, ok),
+	owners(row{
+		operation:   "customers.unmerge",
+		sessionOnly: true,
+		request:     send("POST", "/api/customers/{merged customer}/unmerge", nil),
+	}, ok),
 	allRoles(row{operation: "products.list", sessionOnly: true, request: get("/api/products")}, ok),
 	allRoles(row{
 		operation:    "products.create",

@@ -748,7 +748,12 @@ func newStage(w *world, unverified bool) *stage {
 	months := 24
 	product := warranty.Product{ID: w.Service.NewID(), Name: canary, LengthMonths: &months}
 	w.write(func(tx *store.Tx) error { return tx.InsertProduct(s.ownerIs.User.ID, product) })
+	customers := w.customersOf(s.ownerIs.User.ID, 4)
 	s.names = map[string]string{
+		"customer":          customers[0],
+		"second customer":   customers[1],
+		"third customer":    customers[2],
+		"merged customer":   customers[3],
 		"product":           product.ID.String(),
 		"id":                made.ID.String(),
 		"reference":         string(made.ReferenceNumber),

@@ -141,6 +141,11 @@ func (s *Service) insertMessage(
 	if err := tx.InsertMessage(c, m, p.Account.ID, p.User.ID, ids); err != nil {
 		return nil, err
 	}
+	if m.Author.Role == warranty.OwnerSide {
+		if err := tx.NoteClaimant(c.ID, m.CreatedAt, s.NewID); err != nil {
+			return nil, err
+		}
+	}
 	if err := tx.AttachDocuments(c, p.Account.ID, &m.ID, warranty.DocumentIDs(stored)); err != nil {
 		return nil, err
 	}

@@ -158,6 +158,7 @@ func (s *Service) Operations() []api.Bound {
 		s.accountOperations(),
 		s.organizationOperations(),
 		s.domainOperations(),
+		s.customerOperations(),
 		s.productOperations(),
 		s.replyOperations(),
 		s.reminderOperations(),

@@ -254,6 +254,11 @@ func (s *Service) UpdateWarranty(
 		if err := tx.UpdateWarranty(w, changed); err != nil {
 			return err
 		}
+		if derefText(changed.CustomerName) != derefText(w.CustomerName) {
+			if err := s.linkCustomer(tx, p, changed, now); err != nil {
+				return err
+			}
+		}
 		updated.SubjectID, updated.Changes = w.ID, warranty.Differences(w, changed)
 		if in.StatusReason != "" && changed.Standing != w.Standing {
 			updated.Changes = append(updated.Changes, warranty.Change{Field: "status_reason", To: &in.StatusReason})

@@ -26,6 +26,7 @@ const (
 
 	domainsEvery = 10 * time.Minute
 	indexEvery   = 2 * time.Second
+	linkEvery    = time.Minute
 
 	mailClaim    = 2 * time.Minute
 	mailTime     = 30 * time.Second // longer than one delivery takes
@@ -54,6 +55,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
+		{"link customers", linkEvery, s.LinkCustomers, nil},
 		{"check domains", domainsEvery, s.CheckDomains, nil},
 		{"erase accounts", eraseEvery, s.EraseUsers, nil},
 		{"empty trash", sweepEvery, s.EmptyTrash, nil},

@@ -84,6 +84,7 @@ func (s *Store) Claims(
 ) ([]warranty.Claim, int64, error) {
 	l := lists.Of(account, lists.Claims)
 	l.OfWarranty(in.WarrantyID)
+	narrowToCustomer(l, in.Customer)
 	assignee, err := in.AssigneeOf(person)
 	if err != nil {
 		return nil, 0, err
@@ -116,8 +117,8 @@ func (s *Store) Claims(
 	question := childQuestion(in.Q, in.Status)
 	question.OpenClaim = open
 	sort, sorted := claimSorts[in.Sort]
-	if in.Q != "" || in.Customer != "" || sorted {
-		question.Customer = find.NewCustomer(in.Customer)
+	question.Customer = find.NewCustomer(in.Customer)
+	if in.Q != "" || question.Customer != nil || sorted {
 		if sorted {
 			question.Sort = sort
 			l.OrderBy(claimOrder(in.Sort))
@@ -225,5 +226,8 @@ func (t *Tx) UpdateClaim(c warranty.Claim, from warranty.ClaimStatus) error {
 		c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt, c.Spoke, c.Since); err != nil {
 		return err
 	}
-	return t.syncClaim(c)
+	if err := t.syncClaim(c); err != nil {
+		return err
+	}
+	return t.touchClaimant(c.ID, c.UpdatedAt)
 }

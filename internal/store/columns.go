@@ -118,14 +118,16 @@ func (t *table[T]) read(r *engine.Row) (record T) {
 	return record
 }
 
-// insert returns the statement that adds a record, for the arguments of values and those of more columns.
-func (t *table[T]) insert(more ...string) string {
-	names := make([]string, 0, len(t.columns)+len(more))
+// insertWith returns the statement that adds a record, for the arguments of values and more of them, from which the values
+// of more columns are computed: %[1]d is the number of the first.
+func (t *table[T]) insertWith(more, computed string) string {
+	names := make([]string, 0, len(t.columns))
 	for _, c := range t.columns {
 		names = append(names, c.name)
 	}
-	names = append(names, more...)
-	return `INSERT INTO ` + t.name + ` (` + strings.Join(names, ", ") + `) VALUES (` + placeholders(len(names)) + `)`
+	n := len(names)
+	return `INSERT INTO ` + t.name + ` (` + strings.Join(names, ", ") + `, ` + more + `)
+		VALUES (` + placeholders(n) + `, ` + fmt.Sprintf(computed, n+1, n+2) + `)`
 }
 
 // values returns the values of all columns, followed by others.

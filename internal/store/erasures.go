@@ -129,6 +129,7 @@ func (t *Tx) EraseTraces(user warranty.ID, limit int) (bool, error) {
 			(SELECT max(g.at) FROM (SELECT at FROM gone WHERE user_id = $1 ORDER BY at LIMIT $2) g)`,
 		`DELETE FROM idempotency WHERE user_id = $1 AND key IN
 			(SELECT key FROM idempotency WHERE user_id = $1 ORDER BY operation, key LIMIT $2)`,
+		`DELETE FROM customers WHERE id IN (SELECT id FROM customers WHERE account_id = $1 LIMIT $2)`,
 	} {
 		if n, err := t.exec(sql, user, limit); n > 0 || err != nil {
 			return true, err
@@ -243,7 +244,8 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 			`UPDATE warranties SET product_name = '', description = NULL, serial_number = NULL, category = NULL,
 				folded_category = '', supplier = NULL, seller_name = NULL, seller_email = NULL,
 				external_id = NULL, brand = NULL, model = NULL, gtin = NULL, purchase_date = NULL, price = NULL,
-				currency = NULL, customer_name = NULL, customer_email = NULL WHERE id = $1 AND deleted_at IS NOT NULL`,
+				currency = NULL, customer_name = NULL, customer_email = NULL, customer_id = NULL
+				WHERE id = $1 AND deleted_at IS NOT NULL`,
 			`DELETE FROM offer_mails WHERE warranty_id = $1`,
 			// Slips still say that it was withdrawn.
 			`UPDATE offer_codes SET email = NULL, signs_in_until = NULL, documents = '' WHERE warranty_id = $1`,
@@ -280,6 +282,9 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		if err := t.later(sql, id, email); err != nil {
 			return err
 		}
+	}
+	if err := t.forgetCustomer(id); err != nil {
+		return err
 	}
 	// What they wrote about claims is in emails, too. Failed ones with the texts of several people are not sorted out.
 	if err := t.later(`DELETE FROM mails WHERE author_id = $1 OR author_id = $2 AND failed_at IS NOT NULL`, id, warranty.ID{}); err != nil {

@@ -52,7 +52,7 @@ func (t *Tx) passOn(id, from, to warranty.ID) error {
 		return err
 	}
 	if err := t.exactlyOne(`UPDATE warranties SET issuer_id = $2, external_id = NULL, customer_name = NULL,
-			customer_email = NULL, taken_at = NULL, seller_id = CASE WHEN seller_id = $3 THEN NULL ELSE seller_id END WHERE id = $1`, id, to, from); err != nil {
+			customer_email = NULL, customer_id = NULL, taken_at = NULL, seller_id = CASE WHEN seller_id = $3 THEN NULL ELSE seller_id END WHERE id = $1`, id, to, from); err != nil {
 		return err
 	}
 	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {

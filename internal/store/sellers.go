@@ -180,6 +180,10 @@ func (t *Tx) AddSeller(account, id warranty.ID, now time.Time) (added bool, err 
 	if err := t.later(`DELETE FROM declined WHERE account_id = $1 AND warranty_id = $2`, account, id); err != nil {
 		return false, err
 	}
+	// The worker notes who filed claims before.
+	if err := t.later(`UPDATE claims SET met = 0 WHERE warranty_id = $1`, id); err != nil {
+		return false, err
+	}
 	return true, t.grant(account, id, warranty.NewRoles(warranty.Seller))
 }
 

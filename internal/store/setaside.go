@@ -60,6 +60,7 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			`UPDATE document_versions SET account_id = $2 WHERE account_id = $1`,
 			`UPDATE documents SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
 			`UPDATE claims SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
+			`UPDATE customers SET user_id = NULL WHERE user_id = $1`,
 			`UPDATE claims SET customer_id = NULL WHERE customer_id = $1 AND ` + ofAccount,
 			`UPDATE claim_messages SET owner_id = $2
 				WHERE owner_id = $1 AND claim_id IN (SELECT id FROM claims WHERE ` + ofAccount + `)`,

@@ -192,6 +192,9 @@ func (t *Tx) Take(taking Taking, owner warranty.ID, now time.Time) error {
 	if err := t.changed(id); err != nil {
 		return err
 	}
+	if err := t.noteTaken(id, owner, taking.Email, now); err != nil {
+		return err
+	}
 	return t.MoveOwner(id, taking.Giver, owner)
 }
 

@@ -18,6 +18,7 @@ const (
 	startIndex
 	endIndex
 	standingIndex
+	customerIndex
 )
 
 // warranties is the table of warranties. The issuer and who named the seller are not in the record.
@@ -50,7 +51,7 @@ var warranties = newTable("warranties",
 		func(w *warranty.Warranty) **warranty.Date { return &w.PurchaseDate }),
 	optionalTextColumn("price", func(w *warranty.Warranty) **string { return &w.Price }),
 	optionalTextColumn("currency", func(w *warranty.Warranty) **string { return &w.Currency }),
-	optionalTextColumn("customer_name", func(w *warranty.Warranty) **string { return &w.CustomerName }),
+	optionalTextColumn("customer_name", func(w *warranty.Warranty) **string { return &w.CustomerName }).in(customerIndex),
 	// The hand-over has statements of its own, so that an update cannot undo it.
 	optionalTextColumn("customer_email", func(w *warranty.Warranty) **string { return &w.Offer.Email }).once(),
 	optionalTimeColumn("offered_at", func(w *warranty.Warranty) **time.Time { return &w.Offer.OfferedAt }).once(),
@@ -60,7 +61,8 @@ var warranties = newTable("warranties",
 
 var (
 	warrantyColumns = warranties.selected("w")
-	insertWarranty  = warranties.insert("issuer_id", "named_by")
+	insertWarranty  = warranties.insertWith("issuer_id, named_by, customer_id",
+		`$%[1]d, $%[1]d, (SELECT k.id FROM customers k WHERE k.account_id = $%[1]d AND k.key = $%[2]d)`)
 )
 
 func readWarranty(r *engine.Row) warranty.Warranty { return warranties.read(r) }
@@ -149,6 +151,7 @@ func (s *Store) CountClaims(ctx context.Context, user warranty.ID, list []warran
 // which at most one record has.
 func searchedList(user warranty.ID, f warranty.WarrantyFilter) *lists.List {
 	l := lists.Of(user, lists.Warranties)
+	narrowToCustomer(l, f.Customer)
 	if externalID := f.ExternalID; externalID != "" {
 		l.Narrow(`a.item_id = (SELECT w.id FROM warranties w
 			WHERE w.issuer_id = $1 AND w.external_id = ? AND w.deleted_at IS NULL)`, externalID)
@@ -159,6 +162,7 @@ func searchedList(user warranty.ID, f warranty.WarrantyFilter) *lists.List {
 // plainList is a list with filters that access alone can answer.
 func plainList(user warranty.ID, in warranty.ListWarranties, today warranty.Date) *lists.List {
 	l := lists.Of(user, lists.Warranties)
+	narrowToCustomer(l, in.Customer)
 	switch in.Status {
 	case "":
 	case warranty.Active:
@@ -191,6 +195,9 @@ func needsScan(in warranty.ListWarranties) bool {
 		Category:           in.Category,
 		Role:               in.Role,
 		ExpiringWithinDays: in.ExpiringWithinDays,
+	}
+	if find.NewCustomer(in.Customer) == nil {
+		plain.Customer = in.Customer // none, or an id
 	}
 	return in.WarrantyFilter != plain || in.Sort != "" && in.Sort != warranty.ByCreatedAtDesc
 }
@@ -252,9 +259,11 @@ func (s *Store) EndDates(
 	return days, err
 }
 
-// InsertWarranty adds a warranty. Its creator becomes owner and issuer, and its seller if w.Roles has that.
+// InsertWarranty adds a warranty. Its creator becomes owner and issuer, and its seller if w.Roles has that. Its customer is
+// linked if NoteContacts noted them.
 func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
-	if err := t.later(insertWarranty, warranties.values(&w, creator, creator)...); err != nil {
+	customer := warranty.Optional(customerKey(derefText(w.CustomerName), derefText(w.Offer.Email)))
+	if err := t.later(insertWarranty, warranties.values(&w, creator, customer)...); err != nil {
 		return err
 	}
 	return t.grantNew(creator, w, w.Roles.With(warranty.Owner).With(warranty.Issuer))
