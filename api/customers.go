@@ -18,9 +18,6 @@ var (
 		Tool:    "list_customers",
 		Summary: "List the customers of your organization: whom it issued to, and whose claims it decides. People have none.",
 		ToolDoc: "Find customers of the user's organization. Pass an id as customer to list_warranties and list_claims.",
-		ToolFields: []string{
-			"id", "name", "email", "phone", "warranties", "open_claims", "untaken_offers", "last_contact_at",
-		},
 	})
 	GetCustomer = define[warranty.GetCustomer, warranty.CustomerRecord](Spec{
 		Name:    "customers.get",

@@ -28,7 +28,7 @@ type CustomerRecord struct {
 	LastContactAt time.Time `json:"last_contact_at" doc:"When you last issued or offered something, or the customer took it, or something was said about a claim."`
 }
 
-// CustomerCard is a customer as members of the organization see it. The customer never sees it.
+// CustomerCard is a customer as members of the organization see them. The customer never sees it.
 type CustomerCard struct {
 	CustomerRecord
 	Note      *string   `json:"note" doc:"Note that only members of your organization read."`
@@ -91,7 +91,6 @@ type ListCustomers struct {
 	Paging
 	Q    string       `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for: each the start of a word in the name or email address, or a part of the phone number or of the serial number of a warranty of theirs. Case and accents are ignored: mueller finds Müller." example:"mueller" tool:"Words of the name or email, or part of a phone or serial number."`
 	Sort CustomerSort `json:"sort,omitzero" in:"query" doc:"Order." tool:"Order." default:"-last_contact_at"`
-	Selection
 }
 
 // Check validates the input.
@@ -105,7 +104,6 @@ func (in *ListCustomers) Check() error {
 // GetCustomer is the input of customers.get.
 type GetCustomer struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the customer. That of a merged one returns the customer that it was merged into."`
-	Selection
 }
 
 // GetCustomerCard is the input of customers.card.

@@ -198,7 +198,7 @@ type WarrantyFilter struct {
 	HasOpenClaim       *bool     `json:"has_open_claim,omitempty" in:"query" doc:"Only warranties with (true) or without (false) an open claim."`
 	Assurance          Assurance `json:"assurance,omitzero" in:"query" doc:"Only warranties with this assurance: an issuer or a confirmed seller with a verified domain stands behind them, or nobody who is verified." tool:"Who stands behind the warranty."`
 	ExternalID         string    `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
-	Customer           string    `json:"customer,omitzero" in:"query" max:"254" doc:"Only warranties that you issued to this customer: an email address or its start, or words, each the start of a word in the customer's name or email. Case and accents are ignored." tool:"Only warranties that the user's shop issued to this customer: words of the name, or an email."`
+	Customer           string    `json:"customer,omitzero" in:"query" max:"254" doc:"Only warranties that you issued to this customer: the id of a customer, an email address or its start, or words, each the start of a word in the customer's name or email. Case and accents are ignored." tool:"Only warranties that the user's shop issued to this customer: ID, words of the name, or email."`
 	PurchasedFrom      Date      `json:"purchased_from,omitzero" in:"query" doc:"Only warranties of products that were bought on or after this date." tool:"Bought on or after."`
 	PurchasedTo        Date      `json:"purchased_to,omitzero" in:"query" doc:"Only warranties of products that were bought on or before this date." tool:"Bought on or before."`
 }

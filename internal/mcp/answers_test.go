@@ -27,8 +27,8 @@ var products = []string{
 // to the model.
 const (
 	maxListBytes   = 14_700
-	maxToolsBytes  = 24_200
-	maxSchemaBytes = 11_800
+	maxToolsBytes  = 25_000
+	maxSchemaBytes = 12_300
 )
 
 // TestAnswersAreShort bounds what a model reads: a page of 100 warranties as text, and the

@@ -3,6 +3,7 @@ package service_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -62,6 +63,295 @@ func TestCustomersAreFound(t *testing.T) {
 			equal(t, q, calledNames(w.customers(shop.acting, q)), []string{})
 		}
 		equal(t, "counts", []int64{all[1].Warranties, all[1].UntakenOffers, all[1].OpenClaims, all[0].Warranties}, []int64{2, 2, 0, 2})
+	}, busy)
+}
+
+// TestCustomersAreTheOrganizations: members see the customers of their organization, and nobody else does: neither another
+// organization, nor the customers, nor a person, nor a token without the scope. Viewers change nothing.
+func TestCustomersAreTheOrganizations(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, rival, kim := w.issuer("Ann"), w.issuer("Rob"), w.person("Kim", true)
+		shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email, CustomerName: "Kim"})
+		if _, err := w.Service.CreateWarranty(ctx, kim.Principal, warranty.CreateWarranty{ProductName: "Pan",
+			StartDate: date("2020-01-01"), EndDate: date("2099-12-31"), CustomerName: "Nora"}); err != nil {
+			t.Fatal(err)
+		}
+		one := w.customers(shop.acting, "kim")[0]
+		update := warranty.UpdateCustomer{ID: one.ID, Note: new("Complains."), Phone: new("555 0188")}
+		if _, err := w.Service.UpdateCustomer(ctx, shop.acting.Principal, update); err != nil {
+			t.Fatal(err)
+		}
+		viewer := w.person("Vera", true)
+		w.join(shop.admin, shop.Organization, viewer, warranty.Viewer)
+		viewer.Principal = w.acting(viewer, shop.Organization)
+		card, err := w.Service.GetCustomerCard(ctx, viewer.Principal, warranty.GetCustomerCard{ID: one.ID})
+		if err != nil || card.Note == nil || *card.Note != "Complains." {
+			t.Errorf("a viewer reads %+v, %v", card, err)
+		}
+		_, err = w.Service.UpdateCustomer(ctx, viewer.Principal, update)
+		equal(t, "a viewer changes", codeOf(err), warranty.RoleNotAllowed)
+		_, err = w.Service.MergeCustomers(ctx, viewer.Principal, warranty.MergeCustomers{IntoID: one.ID, FromID: w.Service.NewID()})
+		equal(t, "a viewer merges", codeOf(err), warranty.RoleNotAllowed)
+		_, err = w.Service.UnmergeCustomer(ctx, viewer.Principal, warranty.UnmergeCustomer{ID: one.ID})
+		equal(t, "a viewer undoes", codeOf(err), warranty.RoleNotAllowed)
+
+		own := rival.sells(warranty.CreateWarranty{CustomerName: "Olaf"})
+		other := w.customers(rival.acting, "olaf")[0]
+		for _, p := range []person{rival.acting, kim} {
+			if p.User.ID == kim.User.ID {
+				equal(t, "a person has", w.customers(p, ""), []warranty.CustomerRecord{})
+			}
+			equal(t, "finds", w.customers(p, "kim"), []warranty.CustomerRecord{})
+			equal(t, "finds by phone", w.customers(p, "5550188"), []warranty.CustomerRecord{})
+			for what, do := range map[string]func() error{
+				"gets": func() error {
+					_, err := w.Service.GetCustomer(ctx, p.Principal, warranty.GetCustomer{ID: one.ID})
+					return err
+				},
+				"gets the card": func() error {
+					_, err := w.Service.GetCustomerCard(ctx, p.Principal, warranty.GetCustomerCard{ID: one.ID})
+					return err
+				},
+				"updates": func() error { _, err := w.Service.UpdateCustomer(ctx, p.Principal, update); return err },
+				"merges into": func() error {
+					_, err := w.Service.MergeCustomers(ctx, p.Principal, warranty.MergeCustomers{IntoID: one.ID, FromID: other.ID})
+					return err
+				},
+				"merges": func() error {
+					_, err := w.Service.MergeCustomers(ctx, p.Principal, warranty.MergeCustomers{IntoID: other.ID, FromID: one.ID})
+					return err
+				},
+				"undoes": func() error {
+					_, err := w.Service.UnmergeCustomer(ctx, p.Principal, warranty.UnmergeCustomer{ID: one.ID})
+					return err
+				},
+			} {
+				equal(t, p.User.Name+" "+what, codeOf(do()), warranty.NotFound)
+			}
+			equal(t, "warranties by id", w.found(p, "", one.ID.String()), [4]int64{})
+		}
+		if _, err := w.Service.CustomerOfWarranty(ctx, kim.Principal, own.ID); codeOf(err) != warranty.NotFound {
+			t.Errorf("the customer of a warranty: %v", err)
+		}
+		equal(t, "the organization", w.found(shop.acting, "", one.ID.String()), [4]int64{1, 0, 0, 1})
+	}, busy)
+}
+
+// TestCustomersOfClaims: who files a claim is a customer of those who decide it, the same one as was issued to, with the
+// claims that are theirs. A later owner is another one, and the former keeps the name and what they bought.
+func TestCustomersOfClaims(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, kim, sam, eve := w.issuer("Ann"), w.person("Kim", true), w.person("Sam", true), w.person("Eve", true)
+		made := shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email})
+		before := w.customers(shop.acting, "")[0]
+		equal(t, "untaken", before.UntakenOffers, int64(1))
+		w.Clock.Advance(time.Hour)
+		w.write(func(tx *store.Tx) error { return tx.MoveOwner(made.ID, shop.ID, kim.User.ID) })
+		w.execute(`UPDATE warranties SET taken_at = 1`)
+		first := w.claim(kim, made.ID)
+		list := w.customers(shop.acting, "")
+		equal(t, "after the claim", calledNames(list), []string{"Kim"})
+		if c := list[0]; c.ID != before.ID || c.OpenClaims != 1 || c.Warranties != 1 || c.UntakenOffers != 0 ||
+			!c.LastContactAt.After(before.LastContactAt) {
+			t.Errorf("the customer is %+v, before %+v", c, before)
+		}
+		w.transfer(made.ID, kim, eve)
+		w.claim(eve, made.ID)
+		list = w.customers(shop.acting, "")
+		equal(t, "after the transfer", calledNames(list), []string{"Eve", "Kim"})
+		equal(t, "what they have", []int64{list[0].Warranties, list[0].OpenClaims, list[1].Warranties, list[1].OpenClaims},
+			[]int64{0, 1, 1, 1})
+		for i, number := range []warranty.Reference{"", first.ClaimNumber} {
+			page, err := w.Service.ListClaims(ctx, shop.acting.Principal, warranty.ListClaims{Customer: list[i].ID.String()})
+			if err != nil || len(page.Data) != 1 || i == 1 && page.Data[0].ClaimNumber != number {
+				t.Errorf("the claims of %s are %+v, %v", *list[i].Name, page.Data, err)
+			}
+		}
+		id, err := w.Service.CustomerOfClaim(ctx, shop.acting.Principal, first.ID)
+		equal(t, "customer of the claim", id, list[1].ID)
+		if _, err = w.Service.CustomerOfClaim(ctx, kim.Principal, first.ID); codeOf(err) != warranty.NotFound {
+			t.Errorf("the claimant reads: %v", err)
+		}
+		// Records that are closed count no more, and a person has no customers by deciding.
+		own := w.record(kim, sam.User.Email)
+		w.confirm(sam, own.ID)
+		w.claim(kim, own.ID)
+		equal(t, "a person who decides", w.customers(sam, ""), []warranty.CustomerRecord{})
+	}, busy)
+}
+
+// TestCustomersAreMerged: a merged customer's records are found under the other one, and undoing it restores both, also
+// what came in meanwhile, and customers that had been merged before.
+func TestCustomersAreMerged(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		shop := w.issuer("Ann")
+		sell := func(name string) {
+			clock.Set(clock.Now().Add(time.Minute))
+			shop.sells(warranty.CreateWarranty{CustomerName: name, SerialNumber: "SN-" + name + "-77"})
+		}
+		for _, name := range []string{"Ada", "Bob", "Cem"} {
+			sell(name)
+		}
+		list := w.customers(shop.acting, "")
+		cem, bob, ada := list[0], list[1], list[2]
+		merge := func(from, into warranty.CustomerRecord) (warranty.CustomerCard, error) {
+			return w.Service.MergeCustomers(ctx, shop.acting.Principal, warranty.MergeCustomers{IntoID: into.ID, FromID: from.ID})
+		}
+		undo := func(c warranty.CustomerRecord) (warranty.CustomerCard, error) {
+			return w.Service.UnmergeCustomer(ctx, shop.acting.Principal, warranty.UnmergeCustomer{ID: c.ID})
+		}
+		must := func(card warranty.CustomerCard, err error) warranty.CustomerCard {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return card
+		}
+		card := must(merge(cem, bob))
+		equal(t, "merged", []int64{card.Warranties, int64(len(card.Merged))}, []int64{2, 1})
+		card = must(merge(bob, ada))
+		equal(t, "merged again", []int64{card.Warranties, int64(len(card.Merged))}, []int64{3, 2})
+		for _, again := range [][2]warranty.CustomerRecord{{cem, ada}, {ada, cem}, {bob, ada}} {
+			_, err := merge(again[0], again[1])
+			equal(t, "merge a merged one", codeOf(err), warranty.InvalidTransition)
+		}
+		_, err := merge(ada, ada)
+		equal(t, "merge with itself", codeOf(err), warranty.ValidationFailed)
+		_, err = w.Service.UpdateCustomer(ctx, shop.acting.Principal, warranty.UpdateCustomer{ID: cem.ID, Note: new("x")})
+		equal(t, "update a merged one", codeOf(err), warranty.InvalidTransition)
+		sell("Cem")
+		for _, q := range []string{"", "ada", "bob", "cem", "SN-Cem-77", "sncem77"} {
+			found := w.customers(shop.acting, q)
+			if len(found) != 1 || found[0].ID != ada.ID || found[0].Warranties != 4 || !found[0].LastContactAt.Equal(clock.Now()) {
+				t.Errorf("%q finds %+v", q, found)
+			}
+		}
+		for _, c := range []warranty.CustomerRecord{ada, bob, cem} {
+			got, err := w.Service.GetCustomer(ctx, shop.acting.Principal, warranty.GetCustomer{ID: c.ID})
+			if err != nil || got.ID != ada.ID {
+				t.Errorf("the id of %s returns %+v, %v", *c.Name, got, err)
+			}
+			equal(t, "warranties by the id of "+*c.Name, w.found(shop.acting, "", c.ID.String())[0], int64(4))
+			equal(t, "and by a search", w.found(shop.acting, "pan", c.ID.String())[0], int64(4))
+		}
+		earlier := func(d time.Duration) { w.execute(`UPDATE customers SET merged_at = merged_at - $1`, d.Microseconds()) }
+		earlier(warranty.CustomerMergeUndo - time.Hour)
+		card = must(undo(bob))
+		equal(t, "restored", []int64{card.Warranties, int64(len(card.Merged))}, []int64{3, 1})
+		after := w.customers(shop.acting, "")
+		equal(t, "two", calledNames(after), []string{"Bob", "Ada"})
+		if !after[1].LastContactAt.Equal(ada.LastContactAt) || after[1].Warranties != 1 {
+			t.Errorf("the survivor is %+v, and was %+v", after[1], ada)
+		}
+		_, err = undo(bob)
+		equal(t, "undo again", codeOf(err), warranty.InvalidTransition)
+		earlier(2 * time.Hour)
+		_, err = undo(cem)
+		equal(t, "undo after 30 days", codeOf(err), warranty.InvalidTransition)
+	}, busy)
+}
+
+// TestIssuesToOneAddressMakeOneCustomer: replicas that issue to a new address at the same time make one customer, with all
+// of the warranties, also while it is merged and restored.
+func TestIssuesToOneAddressMakeOneCustomer(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		shop := w.issuer("Ann")
+		shop.sells(warranty.CreateWarranty{CustomerName: "Bob"})
+		bob := w.customers(shop.acting, "bob")[0]
+		const n = 24
+		issue := func(i int) {
+			in := warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2020-01-01"), EndDate: date("2099-12-31"),
+				CustomerName: "Kim", CustomerEmail: "kim@people.example"}
+			if _, err := worlds[i%len(worlds)].Service.CreateWarranty(ctx, shop.acting.Principal, in); err != nil {
+				t.Error(err)
+			}
+		}
+		together(n, issue)
+		list := w.customers(shop.acting, "kim")
+		if len(list) != 1 || list[0].Warranties != n {
+			t.Fatalf("the customers are %+v", list)
+		}
+		kim := list[0]
+		together(n, func(i int) {
+			p, s := shop.acting.Principal, worlds[i%len(worlds)].Service
+			var err error
+			switch i % 4 {
+			case 0:
+				_, err = s.MergeCustomers(ctx, p, warranty.MergeCustomers{IntoID: bob.ID, FromID: kim.ID})
+			case 1:
+				_, err = s.MergeCustomers(ctx, p, warranty.MergeCustomers{IntoID: kim.ID, FromID: bob.ID})
+			case 2:
+				_, err = s.UnmergeCustomer(ctx, p, warranty.UnmergeCustomer{ID: []warranty.ID{kim.ID, bob.ID}[i/4%2]})
+			default:
+				issue(i)
+			}
+			if err != nil && codeOf(err) != warranty.InvalidTransition {
+				t.Error(err)
+			}
+		})
+		for _, id := range []warranty.ID{kim.ID, bob.ID} {
+			if _, err := w.Service.UnmergeCustomer(ctx, shop.acting.Principal, warranty.UnmergeCustomer{ID: id}); err != nil &&
+				codeOf(err) != warranty.InvalidTransition {
+				t.Fatal(err)
+			}
+		}
+		equal(t, "after merging and restoring", []int64{w.customers(shop.acting, "kim")[0].Warranties,
+			w.customers(shop.acting, "bob")[0].Warranties}, []int64{n + n/4, 1})
+		equal(t, "heads", w.number(`SELECT count(*) FROM customers WHERE head_id <> id OR merged_into IS NOT NULL`), int64(0))
+	}, busy)
+}
+
+// TestErasingEmptiesCustomers: what an organization wrote about a person goes with the account of the person; its
+// customers go with the organization.
+func TestErasingEmptiesCustomers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, kim := w.issuer("Ann"), w.person("Kim", true)
+		shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email, CustomerName: "Kim Larsen"})
+		one := w.customers(shop.acting, "larsen")[0]
+		if _, err := w.Service.UpdateCustomer(ctx, shop.acting.Principal, warranty.UpdateCustomer{
+			ID: one.ID, Note: new("Complains."), Phone: new("555 0188"),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(tx *store.Tx) error { return tx.EraseUser(kim.User.ID, kim.User.Email, w.Clock.Now()) })
+		equal(t, "by name", w.customers(shop.acting, "larsen"), []warranty.CustomerRecord{})
+		equal(t, "by phone", w.customers(shop.acting, "5550188"), []warranty.CustomerRecord{})
+		card, err := w.Service.GetCustomerCard(ctx, shop.acting.Principal, warranty.GetCustomerCard{ID: one.ID})
+		if err != nil || card.Name != nil || card.Email != nil || card.Phone != nil || card.Note != nil || card.Warranties != 1 {
+			t.Errorf("what is left is %+v, %v", card, err)
+		}
+		shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email})
+		equal(t, "issued again", len(w.customers(shop.acting, "")), 2)
+		for range 3 {
+			w.write(func(tx *store.Tx) error { _, err := tx.EraseTraces(shop.ID, 1); return err })
+		}
+		equal(t, "of an erased organization", w.number(`SELECT count(*) FROM customers`), int64(0))
+	}, busy)
+}
+
+// TestCustomersFromBeforeAreLinked: records of the release before have customers after the worker ran.
+func TestCustomersFromBeforeAreLinked(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, kim := w.issuer("Ann"), w.person("Kim", true)
+		made := shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email, CustomerName: "Kim"})
+		shop.sells(warranty.CreateWarranty{CustomerName: "Nora"})
+		shop.sells(warranty.CreateWarranty{})
+		w.write(func(tx *store.Tx) error { return tx.MoveOwner(made.ID, shop.ID, kim.User.ID) })
+		w.claim(kim, made.ID)
+		before := w.rows("customers")
+		w.execute(`UPDATE warranties SET customer_id = NULL`)
+		w.execute(`UPDATE claims SET met = 0`)
+		w.execute(`DELETE FROM customers`)
+		for range 2 {
+			if err := w.Service.LinkCustomers(ctx); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "customers", len(w.rows("customers")), len(before))
+			list := w.customers(shop.acting, "")
+			equal(t, "found", calledNames(list), []string{"Kim", "Nora"})
+			equal(t, "counts", []int64{list[0].Warranties, list[0].OpenClaims, list[1].Warranties}, []int64{1, 1, 1})
+		}
 	}, busy)
 }
 

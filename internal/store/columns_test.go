@@ -258,7 +258,7 @@ func TestAnUpdateNamesIndexedColumnsThatChanged(t *testing.T) {
 func TestIndexedColumnsAreMarked(t *testing.T) {
 	t.Parallel()
 	s := open(t, newFile(t))
-	marked := map[string]bool{"deleted_at": true, "issuer_id": true}
+	marked := map[string]bool{"deleted_at": true, "issuer_id": true, "customer_id": true}
 	for _, c := range warranties.columns {
 		marked[c.name] = c.fixed || c.index != 0
 	}
