@@ -1,6 +1,7 @@
 package find
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,6 +101,12 @@ func CustomerQuery(q string) [][]CustomerTerm {
 	if strings.ContainsFunc(q, unicode.IsLetter) || len(whole.Digits) < MinInside {
 		whole.Digits = ""
 	}
+	if strings.Contains(strings.TrimSpace(q), " ") && slices.ContainsFunc(terms, isName) {
+		whole.Code = ""
+	}
+	if first := terms[0]; whole.Digits == first.Digits && whole.Code == first.Code && len(terms) == 1 {
+		return readings
+	}
 	if whole.Digits != "" || whole.Code != "" {
 		readings = append(readings, []CustomerTerm{whole})
 	}
@@ -114,6 +121,11 @@ func PhoneDigits(phone string) string {
 		}
 		return r
 	}, phone), "0")
+}
+
+// isName reports whether a word is more likely one of a name than a part of a serial number.
+func isName(t CustomerTerm) bool {
+	return !strings.ContainsAny(t.Word, "0123456789") && utf8.RuneCountInString(t.Word) > len(" abc")
 }
 
 // digitsOf returns a word of digits that is long enough to be a part of a phone number.

@@ -51,19 +51,25 @@ func (s *Store) Customers(
 	}
 	page := fmt.Sprintf(` LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		if err := queryRow(ctx, q, `SELECT count(*)`+shownCustomers+where,
-			func(r *engine.Row) { total = r.Int() }, args...); err != nil {
-			return err
+		list, total = make([]warranty.CustomerRecord, 0, in.Limit), 0
+		columns := customerColumns
+		if where != "" {
+			columns += `, count(*) OVER ()` // a search is not performed twice
 		}
-		list = make([]warranty.CustomerRecord, 0, in.Limit)
-		if total == 0 {
-			return nil
-		}
-		if err := q.Query(ctx, `SELECT `+customerColumns+shownCustomers+where+order+page, func(r *engine.Row) error {
+		if err := q.Query(ctx, `SELECT `+columns+shownCustomers+where+order+page, func(r *engine.Row) error {
 			list = append(list, readCustomerRecord(r))
+			if where != "" {
+				total = r.Int()
+			}
 			return nil
 		}, append(args, in.Limit, in.Offset())...); err != nil {
 			return err
+		}
+		if total == 0 && (where == "" || in.Page > 1) {
+			if err := queryRow(ctx, q, `SELECT count(*)`+shownCustomers+where,
+				func(r *engine.Row) { total = r.Int() }, args...); err != nil {
+				return err
+			}
 		}
 		return countCustomers(ctx, q, account, list, now)
 	})
@@ -71,7 +77,7 @@ func (s *Store) Customers(
 }
 
 // serialCode is the serial number of the warranty w as find.Code returns it, but for rare letters and signs.
-const serialCode = `lower(replace(replace(replace(replace(replace(w.serial_number, ' ', ''), '-', ''), '/', ''), '.', ''), '_', ''))`
+const serialCode = `lower(replace(replace(replace(replace(w.serial_number, ' ', ''), '-', ''), '/', ''), '.', ''))`
 
 // customersFound is the condition on the customers h of the account $1 that a query finds, also by what was merged into
 // them, and its arguments after the given ones.
@@ -84,9 +90,8 @@ func customersFound(readings [][]find.CustomerTerm, args []any) (string, []any) 
 			args = append(args, t.Word, t.Digits, t.Code)
 			all = append(all, fmt.Sprintf(`($%[1]d <> '' AND instr(r.search, $%[1]d) > 0
 				OR $%[2]d <> '' AND instr(r.search, $%[2]d) > 0
-				OR $%[3]d <> '' AND r.head_id IN (SELECT k.head_id FROM warranties w JOIN customers k ON k.id = w.customer_id
-					WHERE w.issuer_id = $1 AND w.customer_id IS NOT NULL AND w.deleted_at IS NULL
-						AND k.account_id = $1 AND instr(`+serialCode+`, $%[3]d) > 0))`, n+1, n+2, n+3))
+				OR $%[3]d <> '' AND r.id IN (SELECT w.customer_id FROM warranties w WHERE w.issuer_id = $1
+					AND w.customer_id IS NOT NULL AND w.deleted_at IS NULL AND instr(`+serialCode+`, $%[3]d) > 0))`, n+1, n+2, n+3))
 		}
 		ways = append(ways, strings.Join(all, ` AND `))
 	}
