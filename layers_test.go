@@ -59,7 +59,7 @@ var arrows = map[string]string{
 	"internal/oauth":        "api internal/netaddr internal/rest internal/service warranty",
 	"internal/jobs":         "internal/pages internal/service internal/sheet internal/store warranty",
 	"internal/web/view":     "api internal/plural internal/service warranty",
-	"internal/web":          "api internal/describe internal/jobs internal/pages internal/service internal/sheet internal/upload internal/web/view warranty",
+	"internal/web":          "api internal/describe internal/find internal/jobs internal/pages internal/service internal/sheet internal/upload internal/web/view warranty",
 	"internal/server":       "api internal/describe internal/jobs internal/limit internal/mcp internal/netaddr internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 	"internal/operate":      "internal/archive internal/certs internal/config internal/files internal/listen internal/mail internal/outbound internal/service internal/store internal/terminal internal/version warranty",

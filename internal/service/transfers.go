@@ -186,3 +186,16 @@ func (s *Service) CancelTransfer(
 		return tx.InsertEvent(w.ID, cancelled)
 	})
 }
+
+// Transferred returns when warranties that the principal's organization handed over last went from one owner to another.
+func (s *Service) Transferred(
+	ctx context.Context, p warranty.Principal, list []warranty.Warranty,
+) (map[warranty.ID]time.Time, error) {
+	var ids []warranty.ID
+	for _, w := range list {
+		if w.Offer.TakenAt != nil {
+			ids = append(ids, w.ID)
+		}
+	}
+	return s.Store.Transfers(ctx, p.Account.ID, ids)
+}

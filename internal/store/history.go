@@ -129,6 +129,22 @@ func (s *Store) WarrantyHistory(
 	return s.history(ctx, thread, allowed, user, key, p)
 }
 
+// Transfers returns when the records of a list that the user has access to last went from one owner to another.
+func (s *Store) Transfers(ctx context.Context, user warranty.ID, ids []warranty.ID) (map[warranty.ID]time.Time, error) {
+	list, err := json.Marshal(ids)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	at := map[warranty.ID]time.Time{}
+	return at, s.db.Query(ctx, `SELECT h.thread_id, max(h.at) FROM history h WHERE h.thread_id IN `+idsIn(`$2`)+` AND h.action = $3
+		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = `+kindWarranty+` AND item_id = h.thread_id)
+		GROUP BY h.thread_id`, func(r *engine.Row) error {
+		id := r.ID()
+		at[id] = r.Time()
+		return nil
+	}, user, string(list), warranty.TransferAccepted)
+}
+
 // ClaimHistory lists the events of a claim that the user has access to, newest first.
 func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Event, error) {
 	var list []warranty.Event

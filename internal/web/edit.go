@@ -40,7 +40,9 @@ func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who war
 	}
 	body := warrantyForm{form: f, Record: record}
 	if f.err != nil && warranty.AsError(f.err).Code == warranty.PreconditionFailed {
-		body.Changed = mergeChanged(&body.form, record)
+		now := editValues(record)
+		now.Set("status", record.Standing.String())
+		body.Changed = mergeChanged(&body.form, now, record.ETag())
 		body.Wrong = web.t(r, "warranty.changed_meanwhile")
 	}
 	if record.Handover == nil || !who.ActsForOrganization() {
@@ -82,11 +84,18 @@ func editValues(record warranty.Warranty) url.Values {
 // wasPrefix is that of the hidden fields with what a record said when its form was opened.
 const wasPrefix = "was."
 
-// mergeChanged returns what changed in a record since its form was opened. What the person did not touch follows the
-// record, and what they typed stays.
-func mergeChanged(f *form, record warranty.Warranty) (changed []warranty.Change) {
-	now := editValues(record)
-	now.Set("status", record.Standing.String())
+// editedValues returns the values of a form that edits a record, and what the record says.
+func editedValues(values url.Values, etag string) url.Values {
+	for name, value := range maps.Clone(values) {
+		values[wasPrefix+name] = value
+	}
+	values.Set("if_match", etag)
+	return values
+}
+
+// mergeChanged returns what changed in a record since its form was opened, of which it now says other values. What the
+// person did not touch follows the record, and what they typed stays.
+func mergeChanged(f *form, now url.Values, etag string) (changed []warranty.Change) {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		was, known := f.Values[wasPrefix+name]
 		is := now.Get(name)
@@ -104,7 +113,7 @@ func mergeChanged(f *form, record warranty.Warranty) (changed []warranty.Change)
 			changed = append(changed, warranty.Change{Field: name, From: warranty.Optional(was[0]), To: warranty.Optional(is)})
 		}
 	}
-	f.Values.Set("if_match", record.ETag())
+	f.Values.Set("if_match", etag)
 	return changed
 }
 
@@ -120,17 +129,13 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	if !f.Promise() && !f.Notes() {
 		return record.Roles.May(warranty.ChangePromise)
 	}
-	values := editValues(record)
-	for name, value := range maps.Clone(values) {
-		values[wasPrefix+name] = value
-	}
+	values := editedValues(editValues(record), record.ETag())
 	values.Set(wasPrefix+"status", record.Standing.String())
-	values.Set("if_match", record.ETag())
 	return web.showWarrantyForm(w, r, who, form{Values: values})
 }
 
 // Was returns the hidden fields with what the record said when the form was opened.
-func (f warrantyForm) Was() (list []view.Field) {
+func (f form) Was() (list []view.Field) {
 	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
 		if strings.HasPrefix(name, wasPrefix) {
 			list = append(list, view.Field{Name: name, Value: f.Value(name)})

@@ -135,10 +135,14 @@ func dateOf(query url.Values, name string) warranty.Date {
 type chip struct{ Text, Href string }
 
 // chipsOf returns the filters of the list. Values that the list ignores have no chip.
-func chipsOf(words view.Reader, u *url.URL) (list []chip) {
+// The customer has a name if it is chosen by its id.
+func chipsOf(words view.Reader, u *url.URL, customer string) (list []chip) {
 	query := queryOf(u.Query())
 	for _, name := range filterNames {
 		text := chipText(words, query, name)
+		if name == "customer" && customer != "" {
+			text = words.Text("chip.customer", customer)
+		}
 		if text == "" {
 			continue
 		}

@@ -41,11 +41,11 @@ func (f form) Value(name string) string { return f.Values.Get(name) }
 // Error returns the error of a field, if any.
 func (f form) Error(name string) string { return f.Errors[name] }
 
-// fixOrder is the order of the fields in the forms of warranties.
+// fixOrder is the order of the fields in the forms of warranties and customers.
 var fixOrder = []string{
 	"product_name", "start_date", "length", "end_date", "brand", "model", "gtin", "supplier", "serial_number", "category",
 	"seller_name", "seller_email", "customer_email", "customer_name", "purchase_date", "price", "currency", "external_id",
-	"description", "reason",
+	"description", "reason", "name", "phone", "note",
 }
 
 // Fixes returns the fields with errors in the order of the page.

@@ -31,13 +31,23 @@ type issueForm struct {
 	Before *warranty.Warranty
 	// Again are the fields of the form that issues it nevertheless, as it was sent.
 	Again  []view.Field
-	Recent []warranty.Warranty // issued today
+	Recent []warranty.Warranty       // issued today
+	Known  []warranty.CustomerRecord // suggested for the fields of the customer
 }
 
 // Open reports whether the fields under "More" have values or errors to show.
 func (f issueForm) Open() bool {
 	return slices.ContainsFunc([]string{"customer_name", "price", "currency", "external_id"},
 		func(name string) bool { return f.Value(name) != "" || f.Error(name) != "" }) || f.Error("start_date") != ""
+}
+
+// With returns the address of the form with a product, for the same customer.
+func (f issueForm) With(product string) string {
+	query := url.Values{"product": {product}}
+	if customer := f.Value("customer"); customer != "" {
+		query.Set("customer", customer)
+	}
+	return "/issue?" + query.Encode()
 }
 
 // Focus returns "true" for the field that has the focus when the form is opened.
@@ -89,7 +99,26 @@ func (web *Web) issue(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	} else if cookie, err := r.Cookie(web.productCookie()); err == nil && !query.Has("q") {
 		values.Set("product", cookie.Value)
 	}
+	if err := web.fillCustomer(r, who, values); err != nil {
+		return err
+	}
 	return web.showIssue(w, r, who, form{Values: values}, nil)
+}
+
+// fillCustomer fills the form for the customer of the query, if there is one.
+func (web *Web) fillCustomer(r *http.Request, who warranty.Principal, values url.Values) error {
+	id, err := warranty.ParseID(r.URL.Query().Get("customer"))
+	if err != nil || !who.ActsForOrganization() {
+		return nil
+	}
+	c, err := web.Service.GetCustomer(r.Context(), who, warranty.GetCustomer{ID: id})
+	if err != nil {
+		return err
+	}
+	values.Set("customer", id.String())
+	values.Set("customer_name", view.Deref(c.Name))
+	values.Set("customer_email", view.Deref(c.Email))
+	return nil
 }
 
 func (web *Web) showIssue(
@@ -118,6 +147,9 @@ func (web *Web) showIssue(
 	}
 	body.Lengths = web.lengthChoices(web.reader(r), lengths)
 	if body.Recent, err = web.issuedToday(r.Context(), who); err != nil {
+		return err
+	}
+	if body.Known, err = web.knownCustomers(r, who, ""); err != nil {
 		return err
 	}
 	v.Body = body

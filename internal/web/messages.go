@@ -38,6 +38,7 @@ type claimDetail struct {
 	Attached    []warranty.Document     // of these, which the owner sent and can take back
 	Muted       bool                    // the person gets no emails about the claim
 	Handling    *warranty.ClaimHandling // nil for owners
+	Claimant    *claimant               // for the organization that decides it
 	Replies     []warranty.SavedReply
 	Record      warranty.Warranty
 	Covered     bool   // the incident date is within the warranty
@@ -136,6 +137,9 @@ func (web *Web) claimDetail(
 			return d, err
 		}
 		d.Handling = &handling
+		if d.Claimant, err = web.claimantOf(r, who, c, d.Record); err != nil {
+			return d, err
+		}
 		if d.Checks, err = web.claimChecks(r, who, d); err != nil {
 			return d, err
 		}

@@ -30,6 +30,7 @@ type claimList struct {
 	First    bool // there are no claims at all
 	Empty    emptyList
 	Query    url.Values // of the list, for the links to its claims
+	Customer *chip      // the customer whose claims are listed, if it is chosen by its id
 	now      time.Time
 }
 
@@ -149,6 +150,11 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		}
 	}
 	list.choices(in, kept)
+	if name, err := web.chosenCustomer(r, who); err != nil {
+		return err
+	} else if name != "" {
+		list.Customer = &chip{web.t(r, "chip.customer", name), queuePath(kept, "customer", "")}
+	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
 	if err := web.emptyQueue(r, who, &list, in); err != nil {
 		return err

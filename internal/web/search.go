@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
@@ -43,6 +44,7 @@ func (g hitGroup) More() bool { return g.Total > int64(len(g.Hits)) }
 type hit struct {
 	Href       string
 	Title, Sub []piece
+	Customer   *warranty.CustomerRecord
 	Claim      *warranty.Claim
 	Warranty   *warranty.Warranty
 }
@@ -67,7 +69,14 @@ func (web *Web) search(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		Asked: utf8.RuneCountInString(strings.TrimSpace(q)) >= service.MinFind,
 		Total: found.Total(),
 	}
-	for _, group := range []hitGroup{web.claimHits(r, q, found), web.warrantyHits(r, q, found), web.documentHits(r, q, found)} {
+	customers := hitGroup{}
+	if body.Asked {
+		if customers, err = web.customerHits(r, who, q, limit); err != nil {
+			return err
+		}
+		body.Total += customers.Total
+	}
+	for _, group := range []hitGroup{customers, web.claimHits(r, q, found), web.warrantyHits(r, q, found), web.documentHits(r, q, found)} {
 		if group.Total > 0 {
 			group.Href = "/" + group.Name + "?" + url.Values{"q": {q}}.Encode()
 			body.Groups = append(body.Groups, group)
@@ -152,7 +161,7 @@ func joined(texts []string, q string) []piece { return marked(strings.Join(texts
 
 // marked splits a text into pieces: the beginnings of words that were searched for, and the rest.
 func marked(text, q string) (pieces []piece) {
-	words := strings.FieldsFunc(warranty.Fold(q), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := strings.FieldsFunc(find.Fold(q), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	inWord, from := false, 0
 	for at, r := range text {
 		before := inWord
@@ -181,10 +190,17 @@ func longestStart(text string, words []string) (longest int) {
 		for n := utf8.RuneCountInString(word); n > 0 && length < len(text); n-- {
 			_, size := utf8.DecodeRuneInString(text[length:])
 			length += size
-		}
-		if length > longest && warranty.Fold(text[:length]) == word {
-			longest = length
+			if length > longest && sameLetters(find.Fold(text[:length]), word) {
+				longest = length
+			}
 		}
 	}
 	return longest
 }
+
+// sameLetters reports whether two folded words are the same. The ue of "mueller" is the ü of "Müller".
+func sameLetters(a, b string) bool {
+	return a == b || umlauts.Replace(a) == umlauts.Replace(b)
+}
+
+var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")

@@ -31,13 +31,13 @@ func (web *Web) restoreWarranty(w http.ResponseWriter, r *http.Request, who warr
 	})
 }
 
-// undoOf returns the id of the warranty that was just deleted, for the button that restores it, or "".
+// undoOf returns the address of the form that restores the warranty that was just deleted, or "".
 func undoOf(r *http.Request) string {
 	id, err := warranty.ParseID(r.URL.Query().Get("undo"))
 	if err != nil {
 		return ""
 	}
-	return id.String()
+	return "/trash/" + id.String() + "/restore"
 }
 
 // deleteWarranty moves a warranty to the trash. With an open claim, its reference has to be typed.

@@ -28,6 +28,7 @@ type warrantyList struct {
 	Chips []chip
 	// Customers is whether the account issues to customers, so that it can search for them.
 	Customers bool
+	Customer  string          // the name of the customer that the list is about, if it is chosen by its id
 	More      bool            // one of the less common filters is set
 	Shown     map[string]bool // the columns
 	Views     []warranty.SavedView
@@ -118,7 +119,10 @@ func (web *Web) showWarranties(w http.ResponseWriter, r *http.Request, who warra
 		}
 	}
 	list.Customers = who.ActsForOrganization()
-	list.Query, list.Chips, list.Shown = queryOf(query), chipsOf(web.reader(r), r.URL), web.columnsOf(r)
+	if list.Customer, err = web.chosenCustomer(r, who); err != nil {
+		return err
+	}
+	list.Query, list.Chips, list.Shown = queryOf(query), chipsOf(web.reader(r), r.URL, list.Customer), web.columnsOf(r)
 	list.More = slices.ContainsFunc(moreFilters, func(name string) bool { return list.Query.Has(name) })
 	if list.Views, err = web.Service.Views(r.Context(), who); err != nil {
 		return err
@@ -204,8 +208,9 @@ type warrantyDetail struct {
 
 	// HandsOver means that the organization of the reader issued it.
 	HandsOver bool
-	Once      string // the idempotency key of a new slip
-	Fresh     bool   // the reader has just created it
+	Customer  *warranty.CustomerRecord // of the reader's organization, if it has one
+	Once      string                   // the idempotency key of a new slip
+	Fresh     bool                     // the reader has just created it
 
 	Offered bool                // it has an open transfer
 	Give    []warranty.Document // the documents that can go along with a transfer
@@ -303,6 +308,9 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		}
 	}
 	if d.Reductions, err = web.Service.Reductions(ctx, who, record); err != nil {
+		return d, err
+	}
+	if d.Customer, err = web.buyerOf(r, who, record); err != nil {
 		return d, err
 	}
 	if !record.Roles.Has(warranty.Issuer) {

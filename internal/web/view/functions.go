@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ func functions(static *Static, texts *Texts) template.FuncMap {
 		"t":        texts.Text,
 		"asset":    static.Path,
 		"initials": initials,
+		"called":   texts.Called,
+		"tel":      tel,
 		"proofOf":  func(p any, r warranty.Reference) proof { return proof{issuerOf(p), r} },
 		"lead":     func(b warranty.Backing) string { return b.Lead(texts.Lang) },
 		"who":      func(b warranty.Backing) string { return b.Who(texts.Lang) },
@@ -144,6 +147,24 @@ func initials(name string) string {
 		}
 	}
 	return letters
+}
+
+// Called returns what a customer is called: the name, or the email address.
+func (t *Texts) Called(name, email *string) string {
+	if name == nil && email == nil {
+		return t.Text("customer.no_name")
+	}
+	return cmp.Or(Deref(name), Deref(email))
+}
+
+// tel returns the digits of a phone number, for a link that calls it.
+func tel(phone string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '+' {
+			return r
+		}
+		return -1
+	}, phone)
 }
 
 // MoveKey returns the end of the text keys of a status change. A claim returns to review by the

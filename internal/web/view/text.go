@@ -100,6 +100,12 @@ func (t *Texts) fieldLabel(field string) string {
 		return t.Text("warranty.length")
 	case "reason":
 		return t.Text("warranty.reason")
+	case "name":
+		return t.Text("customers.name")
+	case "phone":
+		return t.Text("customer.phone")
+	case "note":
+		return t.Text("customer.note")
 	}
 	return t.FieldName(field)
 }

@@ -108,7 +108,7 @@ for (const box of boxes) {
 }
 
 let leader = "";
-const jumps = { w: "/warranties", c: "/claims", d: "/documents", s: "/settings", o: "/" };
+const jumps = { w: "/warranties", p: "/customers", c: "/claims", d: "/documents", s: "/settings", o: "/" };
 document.addEventListener("keydown", (event) => {
   const target = event.target;
   if (target.matches?.("[role=tab]")) {
@@ -123,6 +123,12 @@ document.addEventListener("keydown", (event) => {
     }
   }
   if (event.altKey) return;
+  // Where a key led to a message that a decision needs, Ctrl+Enter decides.
+  if ((event.metaKey || event.ctrlKey) && event.key === "Enter" && target.decides) {
+    event.preventDefault();
+    target.decides.click();
+    return;
+  }
   const palette = one("#palette");
   if ((event.metaKey || event.ctrlKey) && event.key === "k" && palette && !one("dialog[open]")) {
     event.preventDefault();
@@ -140,7 +146,11 @@ document.addEventListener("keydown", (event) => {
   const keyed = /^[a-z0-9]$/.test(event.key) && leader !== "g" && one(`[data-key="${event.key}"]`);
   if (keyed) {
     event.preventDefault();
-    if (keyed.matches("a, button")) keyed.click();
+    const message = keyed.dataset.needs && keyed.form.elements[keyed.dataset.needs];
+    if (message && !message.value.trim()) {
+      message.focus();
+      message.decides = keyed;
+    } else if (keyed.matches("a, button")) keyed.click();
     else keyed.focus();
     return;
   }
