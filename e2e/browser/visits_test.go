@@ -69,6 +69,9 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 					people[who].invite(t, "till-2@halden.example", "member")
 					people[who].product(t)
 					people[who].sell(t, "T64-0001")
+					people[who].mustOpen(t, "/issue")
+					people[who].fill(t, "#serial_number", "T64-0002", "#customer_email", "kim@people.example")
+					people[who].press(t, "Issue warranty")
 					people[who].mustOpen(t, "/settings/domains")
 					people[who].fill(t, "#domain", "halden-service.example")
 					people[who].press(t, "Add domain")
@@ -208,6 +211,10 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		"/settings/convert", "/settings/convert?code", "/invitations/accept")
 	sold := first(keeper, "/warranties", record)
 	add(keeper, sold+"/edit")
+	buyer := first(keeper, "/customers", `td a[href^="/customers/"]`)
+	add(keeper, "/customers", "/customers?q=nothing+like+it", buyer, buyer+"/edit", buyer+"/merge")
+	add(watcher, "/customers", buyer)
+	add(keeper, "/search", "/search?q=kim")
 	pasted(mistakenSheet, true)(t, people[keeper])
 	job := people[keeper].path(t)
 	people[keeper].until(t, `document.querySelector("#job")?.getAttribute("aria-busy") === null`)
@@ -413,6 +420,7 @@ func (b *tab) offer(t testing.TB, email string) int {
 var notPages = map[string]bool{
 	"GET /setup":                           true, // only before the first account
 	"GET /claims/{id}/news":                true,
+	"GET /customers/suggest":               true,
 	"GET /.well-known/change-password":     true,
 	"GET /calendar/{file}":                 true,
 	"GET /documents/{id}/file":             true,
