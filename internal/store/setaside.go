@@ -51,6 +51,9 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 		if err := t.moveTrash(old, user); err != nil {
 			return 0, err
 		}
+		if err := t.later(`UPDATE customers SET user_id = NULL WHERE user_id = $1`, old); err != nil {
+			return 0, err
+		}
 		for _, sql := range []string{
 			`UPDATE warranties SET issuer_id = $2, named_by = CASE WHEN named_by = $1 THEN $2 ELSE named_by END
 				WHERE issuer_id = $1`,
@@ -60,7 +63,6 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			`UPDATE document_versions SET account_id = $2 WHERE account_id = $1`,
 			`UPDATE documents SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
 			`UPDATE claims SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
-			`UPDATE customers SET user_id = NULL WHERE user_id = $1`,
 			`UPDATE claims SET customer_id = NULL WHERE customer_id = $1 AND ` + ofAccount,
 			`UPDATE claim_messages SET owner_id = $2
 				WHERE owner_id = $1 AND claim_id IN (SELECT id FROM claims WHERE ` + ofAccount + `)`,
