@@ -420,7 +420,9 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 		t.Fatal(err)
 	}
 	values := stage.Set(e.Spec)
-	clock = clock.Add(26 * time.Minute)
+	if e.Spec.Name != api.UndoBulk.Name { // which is too late then
+		clock = clock.Add(26 * time.Minute)
+	}
 	if e.Spec.Name == api.ListTokenRequests.Name {
 		w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1/warranties", Secret: values["TOKEN_SECRET"],
 			Header: map[string]string{

@@ -95,6 +95,8 @@ func sample(s *api.Spec) any {
 			f.Set(reflect.ValueOf([]warranty.LookupItem{{ExternalID: "order-1"}}))
 		case f.Type() == reflect.TypeFor[[]warranty.BatchItem]():
 			f.Set(reflect.ValueOf([]warranty.BatchItem{{Text: []byte(`{}`)}}))
+		case f.Type() == reflect.TypeFor[[]warranty.ClaimItem]():
+			f.Set(reflect.ValueOf([]warranty.ClaimItem{{ID: someID}}))
 		case f.Kind() == reflect.Slice:
 			f.Set(reflect.ValueOf([]string{"warranties:read"}))
 		case f.Type() == reflect.TypeFor[warranty.Date]():
@@ -126,6 +128,8 @@ func roomy(s *api.Spec) any {
 		move.Status, move.Resolution = warranty.Resolved, warranty.Repaired
 	}
 	switch in := in.(type) {
+	case *warranty.BulkClaims:
+		in.Action, in.Resolution = warranty.ResolveClaims, warranty.Repaired
 	case *warranty.UpdateWarranty:
 		in.Status, in.Price, in.Currency = new(warranty.Void), new("1"), new("EUR")
 	case *warranty.CreateWarranty:
@@ -143,7 +147,7 @@ var manyLines = []string{
 	"warranties.correct description", "warranties.correct reason",
 	"claims.file description",
 	"claims.move reason", "claims.write body", "claims.note body", "replies.create body", "replies.update body",
-	"claims.move resolution_note",
+	"claims.move resolution_note", "bulk.claims message", "bulk.claims resolution_note",
 	"products.create terms",
 	"products.update terms",
 }

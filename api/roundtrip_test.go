@@ -102,6 +102,10 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 			f.Set(reflect.ValueOf(rapid.SliceOfN(anyItem(), 0, 3).Draw(t, p.Name)))
 			return
 		}
+		if f.Type() == reflect.TypeFor[[]warranty.ClaimItem]() {
+			f.Set(reflect.ValueOf([]warranty.ClaimItem{{ID: someID}}))
+			return
+		}
 		if f.Type() == reflect.TypeFor[[]warranty.BatchItem]() {
 			f.Set(reflect.ValueOf([]warranty.BatchItem{{Text: []byte(`{"product_name":"Pan"}`)}}))
 			return

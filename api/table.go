@@ -7,6 +7,7 @@ func Operations() []*Spec {
 	return slices.Concat(
 		warrantyOperations,
 		claimOperations,
+		bulkOperations,
 		documentOperations,
 		transferOperations,
 		sellerOperations,

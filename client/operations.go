@@ -436,3 +436,18 @@ func (c *Client) MergeCustomers(ctx context.Context, in warranty.MergeCustomers)
 func (c *Client) UnmergeCustomer(ctx context.Context, in warranty.UnmergeCustomer) (warranty.CustomerCard, error) {
 	return Call(ctx, c, api.UnmergeCustomer, in)
 }
+
+// BulkClaims assigns, asks, approves, rejects or resolves many claims. It requires a session.
+func (c *Client) BulkClaims(ctx context.Context, in warranty.BulkClaims) (warranty.ClaimBulk, error) {
+	return Call(ctx, c, api.BulkClaims, in)
+}
+
+// GetBulk gets the results of an action on many claims. It requires a session.
+func (c *Client) GetBulk(ctx context.Context, in warranty.GetBulk) (warranty.ClaimBulk, error) {
+	return Call(ctx, c, api.GetBulk, in)
+}
+
+// UndoBulk undoes an action on many claims. It requires a session.
+func (c *Client) UndoBulk(ctx context.Context, in warranty.UndoBulk) (warranty.ClaimBulk, error) {
+	return Call(ctx, c, api.UndoBulk, in)
+}

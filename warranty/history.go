@@ -114,6 +114,9 @@ const (
 
 	// DocumentDetached is in the history of a warranty: a document was taken back from a claim.
 	DocumentDetached Action = "document.detached"
+
+	// ClaimChangeUndone is in the history of a warranty: a business undid its last change of a claim.
+	ClaimChangeUndone Action = "claim.undone"
 )
 
 var actionNames = namesOf(
@@ -137,7 +140,7 @@ var actionNames = namesOf(
 	AppConnected, AppUpdated, AppDisconnected,
 	WarrantyCorrected,
 	DocumentVersionErased,
-	DocumentDetached,
+	DocumentDetached, ClaimChangeUndone,
 )
 
 // Values lists the known actions.

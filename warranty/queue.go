@@ -117,3 +117,10 @@ func (n ClaimCounts) In(q ClaimQueue) int64 {
 	}
 	return n.Done
 }
+
+// Place is where a claim is in a list: At of Of, from 1, between its neighbours. At is 0 for one that is not in the list, and
+// Next is then the first.
+type Place struct {
+	At, Of         int64
+	Previous, Next *ID
+}

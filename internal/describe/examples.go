@@ -196,6 +196,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		sampleProduct(),
 		sampleMessage(), sampleMessage().Author, sampleMessage().Documents[0],
 		sampleHandling(), *sampleHandling().Customer, *sampleHandling().AssignedTo,
+		sampleBulk(), sampleBulk().Results[1], *sampleBulk().Results[1].Change,
 		warranty.Note{ID: sampleID(12), Author: "Ivo Brenner", Body: "Returned machine. If it is the seal again, replace it.",
 			CreatedAt: sampleNow},
 		warranty.ClaimCounts{WaitingForUs: 44, InProgress: 9, WaitingForThem: 12, Done: 318, Mine: 11, Unassigned: 19, Replied: 9,
@@ -392,6 +393,19 @@ func nameOf(w warranty.Warranty) warranty.WarrantyName {
 	return warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
 }
 
+func sampleBulk() warranty.ClaimBulk {
+	code, detail, approved := warranty.PreconditionFailed, "The claim was changed meanwhile.", warranty.Approved
+	return warranty.ClaimBulk{
+		ID: sampleID(15), Action: warranty.AskClaims, CreatedAt: sampleNow, UndoUntil: new(sampleNow.Add(warranty.BulkUndo)),
+		Results: []warranty.ClaimBulkResult{
+			{ClaimID: sampleID(2), Outcome: warranty.ClaimDone},
+			{ClaimID: sampleID(16), Outcome: warranty.ClaimSkipped, Code: &code, Detail: &detail, Change: &warranty.ClaimChange{
+				By: "Ivo Brenner", At: sampleNow, Status: &approved, Action: warranty.ClaimMoved,
+			}},
+		},
+	}
+}
+
 func sampleClaimOn(w warranty.Warranty) warranty.Claim {
 	return warranty.Claim{
 		ID:           sampleID(2),
@@ -491,6 +505,8 @@ func sampleInputs() map[reflect.Type]any {
 		},
 		&warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: claim.Status, Reason: *claim.StatusReason},
 		&warranty.WriteMessage{ID: warranty.ClaimKey{ID: claim.ID}, Body: sampleMessage().Body},
+		&warranty.BulkClaims{Action: warranty.AskClaims, Items: []warranty.ClaimItem{{ID: claim.ID}}, AssignTo: warranty.AssignedToMe,
+			Message: "Hello {first name}, please send a photo of the type plate of your {product}."},
 		&warranty.MuteClaim{ID: warranty.ClaimKey{ID: claim.ID}, Muted: new(true)},
 		&warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &sampleHandling().AssignedTo.ID},
 		&warranty.UpdateReply{Title: new("Type plate")},

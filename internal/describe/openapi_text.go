@@ -29,6 +29,7 @@ var tagTexts = map[string]string{
 	"replies":       "Saved replies: texts that an account uses again in messages about claims. They require a session.",
 	"customers": "Customers of an organization: whom it issued to, and whose claims it decides. A customer never sees that " +
 		"they are listed. People have none.",
+	"bulk":         "Actions on many claims, which can be undone for 10 minutes. They require a session.",
 	"products":     "Products of an organization: templates for the warranties that it issues. They require a session.",
 	"account":      "Your account: your name and email notifications.",
 	"auth":         "Accounts, sessions and credentials.",

@@ -61,6 +61,7 @@ var variables = []struct {
 	{sampleID(11).String(), "REPLY_ID", "Id of a saved reply", false},
 	{sampleID(13).String(), "CUSTOMER_ID", "Id of a customer of the organization", false},
 	{sampleID(14).String(), "OTHER_CUSTOMER_ID", "Id of another customer of the organization", false},
+	{sampleID(15).String(), "BULK_ID", "Id of an action on many claims", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
@@ -201,6 +202,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"products":           sampleID(10),
 		"replies":            sampleID(11),
 		"customers":          sampleID(13),
+		"bulk":               sampleID(15),
 	}[noun]
 }
 
@@ -259,6 +261,7 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 func (e Example) ForOrganization() bool {
 	return strings.HasPrefix(e.Spec.Name, "products.") || e.Spec.Auth == api.SessionOnly && strings.HasPrefix(e.Spec.Name, "customers.") || slices.Contains([]string{
 		api.AssignClaim.Name, api.GetClaimHandling.Name, api.ListNotes.Name, api.WriteNote.Name,
+		api.BulkClaims.Name, api.GetBulk.Name, api.UndoBulk.Name,
 	}, e.Spec.Name)
 }
 

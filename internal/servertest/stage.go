@@ -68,6 +68,15 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		op.Name != api.CreateOrganization.Name {
 		s.organization(op, who, values)
 	}
+	if uses(op, "bulk") {
+		s.related(api.BulkClaims.Spec, who, "", values)
+		s.account = values["ORGANIZATION_ID"]
+		var done struct{ ID string }
+		s.send(http.StatusOK, who.Session, api.BulkClaims.Spec,
+			map[string]any{"action": "approve", "items": []any{map[string]any{"id": values["CLAIM_ID"]}}}, &done)
+		s.account = ""
+		values["BULK_ID"] = done.ID
+	}
 	if uses(op, "products") {
 		s.product(who, values)
 	}
@@ -186,7 +195,9 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 	case uses(op, "claims"):
 		var claim struct{ ID string }
 		owner := who.Session
-		if strings.HasSuffix(op.Path, "/handling") || strings.HasSuffix(op.Path, "/notes") { // of a claim that an organization decides
+		if slices.ContainsFunc([]string{"/handling", "/notes", "/bulk"}, func(end string) bool {
+			return strings.HasSuffix(op.Path, end)
+		}) { // of a claim that an organization decides
 			s.handover(api.TakeHandover.Spec, who, values)
 			owner, values["SVC_SESSION"] = values["SVC_SESSION"], who.Session
 			s.send(http.StatusOK, owner, api.TakeHandover.Spec, map[string]any{"code": values["CODE"]}, nil)

@@ -49,6 +49,13 @@ func (s *Service) ListClaims(
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
+// ClaimPlace finds a claim in a list of the principal.
+func (s *Service) ClaimPlace(
+	ctx context.Context, p warranty.Principal, in warranty.ListClaims, id warranty.ID,
+) (warranty.Place, error) {
+	return s.Store.ClaimPlace(ctx, p.Account.ID, p.User.ID, in, id)
+}
+
 // CountClaims counts the claims that the principal can see by queue.
 func (s *Service) CountClaims(
 	ctx context.Context, p warranty.Principal, _ warranty.CountClaims,
@@ -184,8 +191,6 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		return warranty.Claim{}, err
 	}
 	now := s.now()
-	message := s.newMessage(p, in.Reason, now) // its id is before those of the events
-	reviewed, moved := s.event(p, warranty.ClaimMoved, unknownYet, now), s.event(p, warranty.ClaimMoved, unknownYet, now)
 	var after warranty.Claim
 	err := s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, actor *sender) error {
 		c, roles, err := tx.LockClaim(p.Account.ID, in.ID)
@@ -195,39 +200,49 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if after, err = in.Apply(c, roles, now); err != nil {
 			return err
 		}
-		if err := tx.UpdateClaim(after, c.Status); err != nil {
-			return err
-		}
-		if in.Reason != "" {
-			message.Author.Role = warranty.MovedBy(c.Status, after.Status)
-			if c.ManagedBy == warranty.ManagedByOwner {
-				message.Author.Role = warranty.OwnerSide
-			}
-			if _, err := s.insertMessage(tx, p, c, message, in.Documents, in.DocumentIDs); err != nil {
-				return err
-			}
-		}
-		from := c.Status
-		if in.Reviews(c) {
-			if err := insertMove(tx, c, reviewed, from, warranty.UnderReview); err != nil {
-				return err
-			}
-			from = warranty.UnderReview
-		}
-		if err := insertMove(tx, c, moved, from, after.Status); err != nil {
-			return err
-		}
-		news := mail.ClaimNews{
-			Claim: after, From: c.Status, Moved: true, Side: warranty.MovedBy(c.Status, after.Status), Message: in.Reason,
-		}
-		progress := in.Reason == "" && warranty.IsProgress(c.Status, after.Status)
-		return s.mailClaim(tx, p, actor, claimMail{news, message.ID, progress}, now)
+		_, err = s.moveClaim(tx, p, actor, in, c, after, nil)
+		return err
 	})
 	s.wakeMail()
 	if err != nil {
 		return after, err
 	}
 	return s.wholeClaim(ctx, p, after)
+}
+
+// moveClaim writes a status change of a locked claim, with its reason as a message, and emails it. It returns the id of the
+// message, if there is one.
+func (s *Service) moveClaim(
+	tx *store.Tx, p warranty.Principal, actor *sender, in warranty.MoveClaim, c, after warranty.Claim, h *hold,
+) (*warranty.ID, error) {
+	now := after.UpdatedAt
+	message := s.newMessage(p, in.Reason, now) // its id is before those of the events
+	if err := tx.UpdateClaim(after, c.Status); err != nil {
+		return nil, err
+	}
+	var written *warranty.ID
+	if in.Reason != "" {
+		message.Author.Role = warranty.MovedBy(c.Status, after.Status)
+		if c.ManagedBy == warranty.ManagedByOwner {
+			message.Author.Role = warranty.OwnerSide
+		}
+		if _, err := s.insertMessage(tx, p, c, message, in.Documents, in.DocumentIDs); err != nil {
+			return nil, err
+		}
+		written = &message.ID
+	}
+	from := c.Status
+	for _, to := range append(in.Steps(c), after.Status) {
+		if err := insertMove(tx, c, s.event(p, warranty.ClaimMoved, c.ID, now), from, to); err != nil {
+			return nil, err
+		}
+		from = to
+	}
+	news := mail.ClaimNews{
+		Claim: after, From: c.Status, Moved: true, Side: warranty.MovedBy(c.Status, after.Status), Message: in.Reason,
+	}
+	progress := in.Reason == "" && warranty.IsProgress(c.Status, after.Status)
+	return written, s.mailClaim(tx, p, actor, claimMail{news, message.ID, progress, h}, now)
 }
 
 // insertMove records a status change. The reason is a message, which later owners must not read.

@@ -27,12 +27,24 @@ type claimMail struct {
 	mail.ClaimNews
 	message  warranty.ID // with the text in ClaimNews, if it is one
 	progress bool        // it waits for a digest or the next email about the claim
+	hold     *hold       // it can be undone and waits until then; nil otherwise
+}
+
+// hold makes what is emailed about a change wait, so that undoing the change can delete it. It notes what waits.
+type hold struct {
+	job     warranty.ID
+	until   time.Time
+	mails   int
+	digests map[warranty.ID]bool // by account; true if it had one before
 }
 
 // mailClaim emails everyone on the warranty about a change of a claim, except the account that made it and the person,
 // whichever accounts and addresses they have. Both the actor and the recipients need verified addresses.
 func (s *Service) mailClaim(tx *store.Tx, p warranty.Principal, actor *sender, m claimMail, now time.Time) error {
 	c := m.Claim
+	if err := tx.ReleaseHeld(c.ID, actor.ID, now); err != nil {
+		return err
+	}
 	// Whoever acts on a claim has seen what the digest would say.
 	if err := tx.DropFromDigest(actor.ID, c.ID); err != nil || !actor.EmailVerified || s.Silent {
 		return err
@@ -118,7 +130,11 @@ func (s *Service) mailAccount(
 			due = later
 		}
 	}
-	if due.After(now) {
+	if m.hold != nil {
+		if due.After(m.hold.until) || pending != nil {
+			return m.hold.digest(tx, account, c.ID, actor, due, now, pending != nil)
+		}
+	} else if due.After(now) {
 		return tx.AddToDigest(account, c.ID, actor.id(), due, now)
 	}
 	news, author := m.ClaimNews, p.User.ID
@@ -140,11 +156,29 @@ func (s *Service) mailAccount(
 			return err
 		}
 		out.Claim, out.Author = &c.ID, &author
+		if m.hold != nil {
+			out.NotBefore, out.HeldBy, out.HeldFor = m.hold.until, &m.hold.job, &account
+			m.hold.mails++
+		}
 		if err := tx.InsertMailTo(out, actor.id(), c.ID, now); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// digest adds a change to a digest that waits.
+func (h *hold) digest(
+	tx *store.Tx, account, claim warranty.ID, actor *sender, due, now time.Time, pending bool,
+) error {
+	if err := tx.AddToDigest(account, claim, actor.id(), due, now); err != nil {
+		return err
+	}
+	if h.digests == nil {
+		h.digests = map[warranty.ID]bool{}
+	}
+	h.digests[account] = pending
+	return tx.HoldDigest(account, claim, h.until)
 }
 
 // digestDue returns when to email a person about a claim: now, or later in a digest.
@@ -183,7 +217,7 @@ func (s *Service) sendDigest(tx *store.Tx, id warranty.ID, now time.Time) error 
 	if _, err := tx.LockUser(id); err != nil {
 		return err
 	}
-	digest, err := tx.TakeDigest(id, digestClaims)
+	digest, err := tx.TakeDigest(id, digestClaims, now)
 	if err != nil || len(digest.Claims) == 0 {
 		return err
 	}

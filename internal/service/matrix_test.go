@@ -436,6 +436,31 @@ var rows = []row{
 		business:    ok,
 		request:     send("PUT", "/api/claims/{claim}/handling", fields{"user_id": nil}),
 	},
+	allRoles(row{
+		operation:   "bulk.claims", // what the caller may not change is skipped
+		sessionOnly: true,
+		request: func(s *stage) request {
+			items := []fields{{"id": s.fill("{claim}")}}
+			return request{Method: "POST", Path: "/api/claims/bulk", Body: fields{"action": "approve", "items": items}}
+		},
+	}, ok),
+	{
+		operation:    "bulk.claims",
+		variant:      "assign",
+		sessionOnly:  true,
+		owner:        roleNotAllowed,
+		issuer:       roleNotAllowed,
+		seller:       roleNotAllowed,
+		stranger:     roleNotAllowed,
+		organization: ok,
+		business:     ok,
+		request: func(s *stage) request {
+			items := []fields{{"id": s.fill("{claim}")}}
+			return request{Method: "POST", Path: "/api/claims/bulk", Body: fields{"action": "assign", "assign_to": "none", "items": items}}
+		},
+	},
+	allRoles(row{operation: "bulk.get", sessionOnly: true, request: get("/api/bulk/{id}")}, notFound),
+	allRoles(row{operation: "bulk.undo", sessionOnly: true, request: send("POST", "/api/bulk/{id}/undo", nil)}, notFound),
 	{
 		operation:   "claims.mute",
 		sessionOnly: true,

@@ -245,18 +245,10 @@ func (s *Service) AssignClaim(
 			return err
 		}
 		if !p.ActsForOrganization() {
-			return warranty.Refuse(warranty.RoleNotAllowed, "Only organizations can assign claims to their members.")
+			return errAssigns
 		}
-		if in.UserID != nil {
-			m, err := tx.Member(account.ID, *in.UserID)
-			if err != nil && !errors.Is(err, warranty.ErrNotFound) {
-				return err
-			}
-			if err != nil || m.Disabled || !m.Role.Includes(warranty.Member) {
-				var check warranty.Checks
-				check.Add("user_id", "not_a_member", "Choose a member of the organization who can change records.")
-				return check.Err()
-			}
+		if err := checkAssignee(tx, account.ID, in.UserID, "user_id"); err != nil {
+			return err
 		}
 		return tx.AssignClaim(account.ID, claim.ID, in.UserID)
 	})
@@ -264,4 +256,23 @@ func (s *Service) AssignClaim(
 		return warranty.ClaimHandling{}, err
 	}
 	return s.Store.Handling(ctx, p.Account.ID, c)
+}
+
+var errAssigns = warranty.Refuse(warranty.RoleNotAllowed, "Only organizations can assign claims to their members.")
+
+// checkAssignee returns an error for a field if a person cannot work on claims of a locked organization. nil is nobody.
+func checkAssignee(tx *store.Tx, organization warranty.ID, user *warranty.ID, field string) error {
+	if user == nil {
+		return nil
+	}
+	m, err := tx.Member(organization, *user)
+	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
+		return err
+	}
+	if err != nil || m.Disabled || !m.Role.Includes(warranty.Member) {
+		var check warranty.Checks
+		check.Add(field, "not_a_member", "Choose a member of the organization who can change records.")
+		return check.Err()
+	}
+	return nil
 }

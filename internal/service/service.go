@@ -148,6 +148,7 @@ func (s *Service) Operations() []api.Bound {
 	return slices.Concat(
 		s.warrantyOperations(),
 		s.claimOperations(),
+		s.bulkOperations(),
 		s.documentOperations(),
 		s.transferOperations(),
 		s.sellerOperations(),

@@ -102,7 +102,7 @@ func (t *Tx) RetryMail(id warranty.ID) error {
 }
 
 // RetryMails makes due now all emails that are not being sent and can be sent, and returns their
-// number.
+// number. Those whose change can be undone wait on.
 func (t *Tx) RetryMails(now time.Time) (int64, error) {
-	return t.exec(retry+` WHERE claimed_until > $1 AND `+idle+` AND `+sendable, now, now)
+	return t.exec(retry+` WHERE claimed_until > $1 AND (held_by IS NULL OR attempts > 0) AND `+idle+` AND `+sendable, now, now)
 }

@@ -82,12 +82,38 @@ const (
 func (s *Store) Claims(
 	ctx context.Context, account, person warranty.ID, in warranty.ListClaims,
 ) ([]warranty.Claim, int64, error) {
+	l, question, err := s.claimList(account, person, in)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, sorted := claimSorts[in.Sort]; in.Q != "" || question.Customer != nil || sorted {
+		return lists.Search(ctx, s.lists, l, question, in.Paging, claimShape)
+	}
+	if in.Status != "" {
+		l.And(`a.status = ?`, in.Status)
+	}
+	return lists.Page(ctx, s.lists, l, func() *find.Question { return question }, in.Paging, claimShape)
+}
+
+// ClaimPlace finds a claim in the list that Claims returns pages of.
+func (s *Store) ClaimPlace(
+	ctx context.Context, account, person warranty.ID, in warranty.ListClaims, id warranty.ID,
+) (warranty.Place, error) {
+	l, question, err := s.claimList(account, person, in)
+	if err != nil {
+		return warranty.Place{}, err
+	}
+	return s.lists.Place(ctx, l, question, id)
+}
+
+// claimList returns the list of claims that match in, without their status, and the question that selects all of it.
+func (s *Store) claimList(account, person warranty.ID, in warranty.ListClaims) (*lists.List, *find.Question, error) {
 	l := lists.Of(account, lists.Claims)
 	l.OfWarranty(in.WarrantyID)
 	narrowToCustomer(l, in.Customer)
 	assignee, err := in.AssigneeOf(person)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	narrowToAssignee(l, account, assignee)
 	if in.WaitingFor != "" {
@@ -104,31 +130,22 @@ func (s *Store) Claims(
 		l.Scan(`EXISTS (SELECT 1 FROM claims c WHERE c.id = a.item_id AND `+waitingSince+` <= ?)`,
 			s.Now().AddDate(0, 0, -*in.Age))
 	}
-	var open *bool
+	question := childQuestion(in.Q, in.Status)
 	switch in.Queue {
 	case "":
 	case warranty.WorkDone:
-		open = new(bool)
+		question.OpenClaim = new(bool)
 		l.And(`a.status NOT IN (` + lists.OpenStatuses + `)`)
 	default:
 		l.Scan(openClaims)
 		l.Scan(queues[in.Queue])
 	}
-	question := childQuestion(in.Q, in.Status)
-	question.OpenClaim = open
-	sort, sorted := claimSorts[in.Sort]
 	question.Customer = find.NewCustomer(in.Customer)
-	if in.Q != "" || question.Customer != nil || sorted {
-		if sorted {
-			question.Sort = sort
-			l.OrderBy(claimOrder(in.Sort))
-		}
-		return lists.Search(ctx, s.lists, l, question, in.Paging, claimShape)
+	if sort, sorted := claimSorts[in.Sort]; sorted {
+		question.Sort = sort
+		l.OrderBy(claimOrder(in.Sort))
 	}
-	if in.Status != "" {
-		l.And(`a.status = ?`, in.Status)
-	}
-	return lists.Page(ctx, s.lists, l, func() *find.Question { return question }, in.Paging, claimShape)
+	return l, question, nil
 }
 
 // childQuestion is a question about claims or documents.

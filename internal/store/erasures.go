@@ -259,6 +259,7 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 			`DELETE FROM claim_mutes WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claim_documents WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM mails WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM job_changes WHERE record_id = $1 OR record_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claims WHERE warranty_id = $1`,
 		} {
 			if err := t.later(sql, id); err != nil {
@@ -315,6 +316,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM reminder_choices WHERE account_id = $1`,
 		`DELETE FROM record_reminders WHERE account_id = $1`,
 		`DELETE FROM job_records WHERE job_id IN (SELECT id FROM jobs WHERE account_id = $1 OR user_id = $1)`,
+		`DELETE FROM job_changes WHERE job_id IN (SELECT id FROM jobs WHERE account_id = $1 OR user_id = $1)`,
 		`DELETE FROM jobs WHERE account_id = $1 OR user_id = $1`,
 		`DELETE FROM declined WHERE account_id = $1`,
 		`DELETE FROM declined_accounts WHERE account_id = $1 OR from_id = $1`,

@@ -148,7 +148,7 @@ const headOfResult = 2000
 func (s *Store) ActivityJobs(ctx context.Context, account warranty.ID, limit int) (list []ActivityJob, err error) {
 	err = s.db.Query(ctx, `SELECT j.id, j.kind, j.state, j.user_id, u.name, substr(j.result, 1, $3), j.created_at,
 			COALESCE(j.ended_at, j.updated_at), j.done
-		FROM (SELECT * FROM jobs WHERE account_id = $1 AND kind <> 'export' ORDER BY created_at DESC, id DESC LIMIT $2) j
+		FROM (SELECT * FROM jobs WHERE account_id = $1 AND kind IN ('import', 'bulk') ORDER BY created_at DESC, id DESC LIMIT $2) j
 		LEFT JOIN users u ON u.id = j.user_id ORDER BY j.created_at DESC, j.id DESC`, func(r *engine.Row) error {
 		list = append(list, ActivityJob{ID: r.ID(), Kind: r.Text(), State: enum[warranty.JobState](r), User: r.ID(),
 			Name: r.Text(), Head: r.Text(), CreatedAt: r.Time(), Ends: r.Time(), Done: r.Int()})

@@ -43,7 +43,7 @@ func (s *Store) Job(ctx context.Context, account, id warranty.ID) (j warranty.Jo
 func (s *Store) Jobs(ctx context.Context, account, user warranty.ID, private string, limit int) (list []warranty.Job, err error) {
 	err = s.db.Query(ctx, `SELECT j.id, j.account_id, j.user_id, j.session_id, j.kind, j.state, '', '', j.done, j.total,
 			j.error, j.attempts, j.created_at, j.updated_at, j.ended_at
-		FROM jobs j WHERE j.account_id = $1 AND (j.kind <> $2 OR j.user_id = $3) ORDER BY j.created_at DESC, j.id DESC LIMIT $4`,
+		FROM jobs j WHERE j.account_id = $1 AND j.kind <> 'decision' AND (j.kind <> $2 OR j.user_id = $3) ORDER BY j.created_at DESC, j.id DESC LIMIT $4`,
 		func(r *engine.Row) error { list = append(list, readJob(r)); return nil }, account, private, user, limit)
 	return list, err
 }
@@ -182,6 +182,9 @@ func (s *Store) SweepJobs(ctx context.Context, before time.Time) error {
 	return s.Write(ctx, func(t *Tx) error {
 		const old = `SELECT id FROM jobs WHERE updated_at <= $1 AND state NOT IN (1, 4)`
 		if err := t.later(`DELETE FROM job_records WHERE job_id IN (`+old+`)`, before); err != nil {
+			return err
+		}
+		if err := t.later(`DELETE FROM job_changes WHERE job_id IN (`+old+`)`, before); err != nil {
 			return err
 		}
 		return t.later(`DELETE FROM jobs WHERE id IN (`+old+`)`, before)

@@ -131,7 +131,7 @@ func (t *Tx) DropFromDigest(user, claim warranty.ID) error {
 // DueDigests lists users whose digest is due.
 func (s *Store) DueDigests(ctx context.Context, now time.Time, limit int) ([]warranty.ID, error) {
 	var users []warranty.ID
-	err := s.db.Query(ctx, `SELECT DISTINCT user_id FROM mail_digest WHERE due_at <= $1 LIMIT $2`,
+	err := s.db.Query(ctx, `SELECT DISTINCT user_id FROM mail_digest WHERE due_at <= $1 AND held_until <= $1 LIMIT $2`,
 		func(r *engine.Row) error { users = append(users, r.ID()); return nil }, now, limit)
 	return users, err
 }
@@ -158,10 +158,10 @@ func (d Digest) For(person warranty.ID) (list []warranty.Claim) {
 func (d Digest) Since(claim warranty.ID) time.Time { return d.since[claim] }
 
 // TakeDigest removes and returns the digest of a locked user, with at most limit of the claims that
-// they still have access to.
-func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {
+// they still have access to. Claims whose change can be undone are left for later.
+func (t *Tx) TakeDigest(user warranty.ID, limit int, now time.Time) (Digest, error) {
 	d := Digest{senders: map[warranty.ID][]MailSender{}, since: map[warranty.ID]time.Time{}}
-	err := t.tx.Query(t.ctx, `DELETE FROM mail_digest WHERE user_id = $1
+	err := t.tx.Query(t.ctx, `DELETE FROM mail_digest WHERE user_id = $1 AND held_until <= $2
 		RETURNING claim_id, sender_id, COALESCE(person_id, sender_id), since`, func(r *engine.Row) error {
 		claim, from := r.ID(), MailSender{Account: r.ID(), Person: r.ID()}
 		d.senders[claim] = append(d.senders[claim], from)
@@ -169,7 +169,7 @@ func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {
 			d.since[claim] = at
 		}
 		return nil
-	}, user)
+	}, user, now)
 	if err != nil {
 		return d, err
 	}

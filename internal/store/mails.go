@@ -21,19 +21,29 @@ type Mail struct {
 	Expires                 *time.Time   // when the code expires; nil without a code
 	Unsubscribe             *Unsubscribe // nil for emails that are always sent
 	Urgent                  bool         // someone waits for the code in it
+	NotBefore               time.Time    // when it is sent; zero for now
+	HeldBy, HeldFor         *warranty.ID // the job whose undo deletes it until then, and the account that gets it
 	Attempts                int
 }
 
 // never is the claimed_until of emails that failed for good.
 var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
+// due returns from when on the email is sent.
+func (m Mail) due() time.Time {
+	if m.NotBefore.IsZero() {
+		return time.UnixMicro(0)
+	}
+	return m.NotBefore
+}
+
 // InsertMail adds an email to the outbox. It is sent after the transaction is committed.
 func (t *Tx) InsertMail(m Mail) error {
 	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at,
-			unsubscribe, urgent, html, language, sender, reply_to, claim_id, author_id)
-		VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+			unsubscribe, urgent, html, language, sender, reply_to, claim_id, author_id, held_by, held_for)
+		VALUES ($1, $2, $3, $4, $5, 0, $15, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, $17)`,
 		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored(), bit(m.Urgent),
-		m.HTML, m.Language, m.From, m.ReplyTo, m.Claim, m.Author)
+		m.HTML, m.Language, m.From, m.ReplyTo, m.Claim, m.Author, m.due(), m.HeldBy, m.HeldFor)
 }
 
 // ClaimMails claims waiting emails, urgent or other ones, until a time. No other worker gets them before then.

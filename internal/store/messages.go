@@ -166,8 +166,7 @@ func (t *Tx) MessageDocuments(message warranty.ID, ids []warranty.ID) (list []wa
 // Handling returns who filed a claim and who works on it, for an organization or person that decides it.
 func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Claim) (h warranty.ClaimHandling, err error) {
 	h = warranty.ClaimHandling{ClaimID: c.ID, Assignable: []warranty.Assignee{}}
-	err = s.db.Query(ctx, `SELECT u.name, u.kind, u.email, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
-		FROM claims c JOIN users u ON u.id = c.customer_id WHERE c.id = $1`, func(r *engine.Row) error {
+	err = s.db.Query(ctx, customerOfClaim, func(r *engine.Row) error {
 		h.Customer = readCustomer(r.Text(), r)
 		return nil
 	}, c.ID)

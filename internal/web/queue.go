@@ -255,7 +255,6 @@ type queuePlace struct {
 	Back           string // the list
 	At, Of         int64
 	Previous, Next string // pages of claims, or ""
-	NextID         warranty.ID
 }
 
 // Action returns the address of a form of the claim, which keeps the list.
@@ -267,39 +266,23 @@ func (p queuePlace) Action(path, account string) string {
 	return path + "?" + query.Encode()
 }
 
-// placeOf finds a claim in the list of its page's address. Of a long list it reads the first 100.
+// placeOf finds a claim in the list of its page's address.
 func (web *Web) placeOf(r *http.Request, who warranty.Principal, id warranty.ID) (p queuePlace, err error) {
 	in, kept := queueOf(r.URL.Query(), warranty.MaxLimit)
 	p = queuePlace{Query: kept, Back: queuePath(kept)}
 	if len(kept) == 0 {
 		return p, nil
 	}
-	in.Page, in.Sort = 1, cmp.Or(in.Sort, queueSort(in.Queue))
-	in.Fields = "id"
-	page, err := web.Service.ListClaims(r.Context(), who, in)
-	if err != nil {
-		return p, err
+	in.Sort = cmp.Or(in.Sort, queueSort(in.Queue))
+	place, err := web.Service.ClaimPlace(r.Context(), who, in, id)
+	p.At, p.Of = place.At, place.Of
+	if place.Previous != nil {
+		p.Previous = claimLink(*place.Previous, kept)
 	}
-	p.Of = page.Pagination.Total
-	for i, c := range page.Data {
-		if c.ID != id {
-			continue
-		}
-		p.At = int64(i + 1)
-		if i > 0 {
-			p.Previous = claimLink(page.Data[i-1].ID, kept)
-		}
-		if i+1 < len(page.Data) {
-			p.NextID = page.Data[i+1].ID
-			p.Next = claimLink(p.NextID, kept)
-		}
-		return p, nil
+	if place.Next != nil {
+		p.Next = claimLink(*place.Next, kept)
 	}
-	if len(page.Data) > 0 {
-		p.NextID = page.Data[0].ID
-		p.Next = claimLink(p.NextID, kept)
-	}
-	return p, nil
+	return p, err
 }
 
 // Oldest returns the page of the claim that waits for the account longest, if the list begins with it.

@@ -147,6 +147,50 @@ func (x *Index) ask(
 	return answer, err
 }
 
+// Place finds a record among those that a question selects, in its order. It reads every record once and sorts none.
+func (x *Index) Place(ctx context.Context, l *List, question *find.Question, id warranty.ID) (p warranty.Place, err error) {
+	release, err := x.acquire(ctx, l)
+	if err != nil {
+		return p, err
+	}
+	defer release()
+	var found []find.Record
+	if err := x.Each(ctx, x.db, l, question, func(r find.Record) {
+		r.Text, r.Codes = "", "" // not needed for comparing
+		found = append(found, r)
+	}); err != nil || len(found) == 0 {
+		return p, err
+	}
+	p.Of = int64(len(found))
+	at := slices.IndexFunc(found, func(r find.Record) bool { return r.ID == id })
+	var previous, next *find.Record
+	for i := range found {
+		r, order := &found[i], 1
+		if at >= 0 {
+			order = question.Compare(r, &found[at])
+		}
+		switch {
+		case order < 0:
+			p.At++
+			if previous == nil || question.Compare(r, previous) > 0 {
+				previous = r
+			}
+		case order > 0 && (next == nil || question.Compare(r, next) < 0):
+			next = r
+		}
+	}
+	if at >= 0 {
+		p.At++
+	}
+	if previous != nil {
+		p.Previous = &previous.ID
+	}
+	if next != nil {
+		p.Next = &next.ID
+	}
+	return p, nil
+}
+
 // Count counts the records of a list that a question selects, per group.
 func (x *Index) Count(
 	ctx context.Context, l *List, question *find.Question, by warranty.SummaryGroup,
