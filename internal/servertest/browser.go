@@ -231,8 +231,8 @@ func (b *Browser) checkPage(what string, p *Page) {
 				}
 			}
 		}
-		field := n.Data == "select" || n.Data == "textarea" ||
-			n.Data == "input" && Attr(n, "type") != "hidden" && Attr(n, "aria-hidden") == ""
+		field := n.Type == html.ElementNode && (n.Data == "select" || n.Data == "textarea" ||
+			n.Data == "input" && Attr(n, "type") != "hidden" && Attr(n, "aria-hidden") == "")
 		if field && !labelled[Attr(n, "id")] && !Within(n, "label") && Attr(n, "aria-label") == "" {
 			b.T.Errorf("%s: the field %q has no label", what, Attr(n, "name"))
 		}

@@ -204,8 +204,7 @@ func (b bulk) fill(tx *store.Tx, c warranty.Claim, message string) (string, erro
 	c.Customer = customer
 	text := warranty.FillReply(message, warranty.ReplyFactsOf(c, b.p))
 	if len([]rune(text)) > warranty.MaxMessage {
-		return "", warranty.Refuse(warranty.ValidationFailed, "With the names filled in, the message has more than %d characters.",
-			warranty.MaxMessage)
+		return "", warranty.Refuse(warranty.ValidationFailed, "With the names filled in, the message is too long. Shorten it.")
 	}
 	return text, nil
 }

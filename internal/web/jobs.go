@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/jobs"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
@@ -43,6 +44,7 @@ type jobPage struct {
 	Bulk   jobs.BulkResult
 	Export jobs.ExportResult
 	Undone jobs.Undone
+	Claims *claimsResult
 	Gone   bool // the file of the export was deleted
 	// UndoUntil is when an import can no longer be undone. It is zero after that.
 	UndoUntil time.Time
@@ -60,7 +62,7 @@ func newJobPage(j warranty.Job) (jobPage, error) {
 	case j.State == warranty.JobUndone:
 		into = &body.Undone
 	}
-	if j.Result == "" || j.State == warranty.JobUndoing {
+	if j.Result == "" || j.State == warranty.JobUndoing || isClaimsJob(j) {
 		return body, nil
 	}
 	return body, json.Unmarshal([]byte(j.Result), into)
@@ -85,8 +87,11 @@ func (p jobPage) StateKey() string {
 	return "jobs." + p.State.String()
 }
 
-// ProgressKey is the key of the progress of the job: of rows, or of warranties that are changed or deleted.
+// ProgressKey is the key of the progress of the job: of rows, or of records that are changed or deleted.
 func (p jobPage) ProgressKey() string {
+	if isClaimsJob(p.Job) {
+		return "job.progress_claims"
+	}
 	if p.Kind == jobs.BulkKind || p.State == warranty.JobUndoing || p.State == warranty.JobUndone || p.UndoStopped() {
 		return "job.progress_warranties"
 	}
@@ -114,6 +119,8 @@ func (p jobPage) Skips() (list []skipLine) {
 // title returns the title of the page.
 func (p jobPage) title(words view.Reader) string {
 	switch {
+	case p.Claims != nil:
+		return words.Text("claims_bulk." + p.Claims.Action.String() + "_result")
 	case p.Kind == jobs.ImportKind && p.State == warranty.JobRunning:
 		return words.Text("import.running", p.Total)
 	case p.Kind == jobs.ImportKind && p.State == warranty.JobDone && !p.UndoStopped():
@@ -135,6 +142,13 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 	page, err := newJobPage(j)
 	if err != nil {
 		return page, err
+	}
+	if isClaimsJob(j) {
+		b, err := web.Service.GetBulk(r.Context(), who, warranty.GetBulk{ID: id})
+		if err != nil {
+			return page, err
+		}
+		page.Claims = &claimsResult{ClaimBulk: b}
 	}
 	if j.Kind == jobs.ImportKind {
 		created, err := web.Jobs.Created(r.Context(), j)
@@ -159,7 +173,8 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 }
 
 // jobTitles are the keys of the titles of jobs by kind.
-var jobTitles = map[string]string{jobs.ImportKind: "job.title", jobs.BulkKind: "bulk.title", jobs.ExportKind: "export.title"}
+var jobTitles = map[string]string{jobs.ImportKind: "job.title", jobs.BulkKind: "bulk.title", jobs.ExportKind: "export.title",
+	service.ClaimsJob: "claims_bulk.title"}
 
 // job shows the progress or the result of a job. htmx asks for it again until the job has ended.
 func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -167,7 +182,10 @@ func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Princip
 	if err != nil {
 		return err
 	}
-	v := view.Page{Title: body.title(web.reader(r)), Nav: "warranties", Who: who, Body: body}
+	v := view.Page{Title: body.title(web.reader(r)), Nav: "warranties", Who: who, Flash: view.Flash(r), Body: body}
+	if body.Claims != nil {
+		v.Nav = "claims"
+	}
 	if isPart(r) {
 		return web.part(w, r, "job", "job", v)
 	}
@@ -190,11 +208,18 @@ func (web *Web) jobs(w http.ResponseWriter, r *http.Request, who warranty.Princi
 
 // undoJob starts to delete what an import created.
 func (web *Web) undoJob(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	j, err := web.Jobs.Job(r.Context(), who, id)
+	if err != nil {
+		return err
+	}
+	if isClaimsJob(j) {
+		return web.undoClaims(w, r, who, id)
+	}
 	return press(w, r, "/jobs/%s", warranty.ParseID, func(id warranty.ID) error {
-		j, err := web.Jobs.Job(r.Context(), who, id)
-		if err != nil {
-			return err
-		}
 		if j.Kind != jobs.ImportKind {
 			return warranty.ErrNotFound // others created nothing
 		}

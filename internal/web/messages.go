@@ -29,6 +29,8 @@ type claimDetail struct {
 	Talk        []talkItem                 // oldest first
 	Evidence    []warranty.MessageDocument // files that were filed with the claim
 	Place       queuePlace
+	Decided     *decided              // the decision before, which can be undone
+	Meanwhile   *warranty.ClaimChange // someone else changed the status before a form was sent
 	Checks      []claimCheck // for those who decide
 	Waited      *time.Duration
 	Older       string // URL of the older messages, if there are any
@@ -81,6 +83,9 @@ func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	v := view.Page{Title: string(d.ClaimNumber), Nav: "claims", Who: who, Flash: view.Flash(r), Body: d}
+	if d.Decided != nil {
+		v.Flash = "" // its banner says it
+	}
 	return web.show(w, r, f.status, "claim", v)
 }
 
@@ -112,6 +117,7 @@ func (web *Web) claimDetail(
 	if d.Place, err = web.placeOf(r, who, c.ID); err != nil {
 		return d, err
 	}
+	d.Decided = web.decidedOf(r, who, d.Place)
 	if d.Muted, err = web.Service.Muted(ctx, who, c.ID); err != nil {
 		return d, err
 	}
@@ -219,6 +225,11 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 			d.Talk = append(d.Talk, talkItem{ID: file.ID, At: file.CreatedAt, Event: web.t(r, "claim_event.files"), Files: []warranty.MessageDocument{item}})
 		}
 	}
+	if from := d.Value("from"); from != "" && from != d.Status.String() && len(events) > 0 {
+		if at := slices.IndexFunc(events, func(e warranty.Event) bool { return warranty.ChangeOf(e).Status != nil }); at >= 0 {
+			d.Meanwhile = new(warranty.ChangeOf(events[at]))
+		}
+	}
 	for _, e := range events {
 		if text := web.eventText(web.reader(r), e); text != "" && inside(e.At) {
 			d.Talk = append(d.Talk, talkItem{ID: e.ID, At: e.At, Event: text})
@@ -240,6 +251,8 @@ func (web *Web) eventText(words view.Reader, e warranty.Event) string {
 	switch e.Action {
 	case warranty.ClaimFiled:
 		return words.Text("claim_event.filed", name)
+	case warranty.ClaimChangeUndone:
+		return words.Text("claim_event.undone", name)
 	case warranty.ClaimMoved:
 		for _, change := range e.Changes {
 			if change.Field == "status" && change.From != nil && change.To != nil {
@@ -353,7 +366,11 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 		if err != nil {
 			return "", err
 		}
-		f.Values.Set("body", strings.TrimSpace(body+"\n\n"+saved.Body))
+		c, err := web.Service.GetClaim(r.Context(), who, warranty.GetClaim{ID: key})
+		if err != nil {
+			return "", err
+		}
+		f.Values.Set("body", strings.TrimSpace(body+"\n\n"+warranty.FillReply(saved.Body, warranty.ReplyFactsOf(c, who))))
 		return "", nil
 	}
 	to, moves := claimActions[action]
@@ -390,7 +407,7 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 		}
 		in.ResolutionNote, in.ReplacementSerialNumber = f.Value("resolution_note"), f.Value("replacement_serial_number")
 	}
-	_, err = web.Service.MoveClaim(r.Context(), who, in)
+	undo, err := web.decideClaim(r, who, in)
 	var refusal *warranty.Error
 	if errors.As(err, &refusal) {
 		for i, field := range refusal.Fields {
@@ -399,10 +416,27 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 			}
 		}
 	}
+	done := "moved"
 	if err == nil && place.Next != "" {
-		return withDone(place.Next, "decided_next"), nil
+		next, done = place.Next, "decided_next"
 	}
-	return withDone(next, "moved"), err
+	if next = withDone(next, done); undo != nil {
+		next += "&undo=" + undo.String()
+	}
+	return next, err
+}
+
+// decideClaim changes the status of a claim. It returns the action to undo if it was a decision of a business.
+func (web *Web) decideClaim(r *http.Request, who warranty.Principal, in warranty.MoveClaim) (undo *warranty.ID, err error) {
+	c, _, err := web.Service.ClaimMoves(r.Context(), who, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if c.Roles.Has(warranty.Owner) {
+		_, err := web.Service.MoveClaim(r.Context(), who, in)
+		return nil, err
+	}
+	return web.Service.DecideClaim(r.Context(), who, in)
 }
 
 // withDone adds to an address what the page then says was done.

@@ -82,13 +82,10 @@ func queueOf(query url.Values, size int) (in warranty.ListClaims, kept url.Value
 }
 
 // Waited returns how long a claim waits, or nil if it waits for nobody.
-func (l claimList) Waited(c warranty.Claim) *time.Duration {
-	if c.WaitingSince == nil {
-		return nil
-	}
-	waited := l.now.Sub(*c.WaitingSince)
-	return &waited
-}
+func (l claimList) Waited(c warranty.Claim) *time.Duration { return waited(c, l.now) }
+
+// Version returns the value of the box of a claim.
+func (claimList) Version(c warranty.Claim) string { return claimVersion(c) }
 
 // IsLate reports whether a claim waits for the account longer than the target.
 func (l claimList) IsLate(c warranty.Claim) bool {
@@ -265,6 +262,9 @@ func (p queuePlace) Action(path, account string) string {
 	}
 	return path + "?" + query.Encode()
 }
+
+// Self returns the page of a claim that keeps the list.
+func (p queuePlace) Self(id warranty.ID) string { return claimLink(id, p.Query) }
 
 // placeOf finds a claim in the list of its page's address.
 func (web *Web) placeOf(r *http.Request, who warranty.Principal, id warranty.ID) (p queuePlace, err error) {

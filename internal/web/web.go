@@ -170,6 +170,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /warranties/{id}/edit", page: web.editWarranty, needs: warranty.Member},
 		{pattern: "POST /warranties/{id}/delete", page: web.deleteWarranty},
 		{pattern: "POST /warranties/bulk", page: web.bulk},
+		{pattern: "POST /claims/bulk", page: web.bulkClaims},
 		{pattern: "POST /warranties/columns", page: web.chooseColumns},
 		{pattern: "POST /warranties/views", page: web.saveView},
 		{pattern: "POST /warranties/views/{id}/delete", page: web.deleteView},

@@ -20,6 +20,8 @@ var otherKinds = map[string]BannerKind{
 	"sign_in_again":  Info,
 	"signed_out":     Failure, // nothing was changed
 	"unchanged":      Info,
+	"undo_kept":      Failure,
+	"undo_late":      Failure,
 }
 
 // refuses finds texts that do not report success.

@@ -39,6 +39,20 @@ document.addEventListener("keydown", (event) => {
   box.focus();
   count();
 });
+// The keys of the buttons under the list act on the selected rows, or on the one that has the focus.
+document.addEventListener("keydown", (event) => {
+  if (!shortcuts() || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]") ||
+    !/^[a-z]$/.test(event.key) || event.target.matches("input:not([type=checkbox]), select, textarea")) return;
+  const button = document.querySelector(`[data-bulk-key="${event.key}"]`);
+  if (!button) return;
+  if (!boxes().some((box) => box.checked)) {
+    const box = event.target.closest("tr")?.querySelector("[name=id]");
+    if (!box) return;
+    box.checked = true;
+    count();
+  }
+  button.click();
+});
 // j and k go from row to row of a queue; Enter opens the link that has the focus.
 document.addEventListener("keydown", (event) => {
   const step = { j: 1, k: -1 }[event.key];
