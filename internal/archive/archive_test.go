@@ -260,7 +260,7 @@ func TestBackupsHaveNoKey(t *testing.T) {
 // restore must end (endedTables in store/archive.go), and add it here.
 func TestEveryTableIsClassified(t *testing.T) {
 	known := strings.Fields(`access acme address_codes addresses backup_status calendars claim_assignees claim_documents claim_messages claim_mutes claim_notes claims customers declined declined_accounts devices document_versions documents domains drafts erasures feed_marks gone history idempotency index_lists
-		index_parts index_pending index_segments installation invitations job_records jobs mail_digest
+		index_parts index_pending index_segments installation invitations job_changes job_records jobs mail_digest
 		mail_log mail_notices mails members milestones oauth_clients oauth_codes oauth_requests offer_codes offer_mails one_time_codes organizations products record_reminders refresh_tokens reminded reminder_choices requests saved_replies
 		schema_compatibility server_errors sessions setup_codes signing_keys token_reminders token_secrets token_usage tokens
 		trash unsubscribe_keys unused_files usage_batches users views warranties`)
