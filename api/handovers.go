@@ -61,15 +61,16 @@ var (
 		Summary:  "Show the warranty that a code takes.",
 		Errors:   []warranty.Code{warranty.RateLimited},
 	})
-	EmailHandover = define[warranty.EmailHandover, warranty.None](Spec{
-		Name:    "handovers.email",
-		Method:  http.MethodPost,
-		Base:    Host,
-		Path:    "/handovers/email",
-		Auth:    Public,
-		Status:  http.StatusAccepted,
-		Summary: "Email a code that registers you and takes the warranty of a printed code.",
-		Errors:  []warranty.Code{warranty.RateLimited},
+	EmailHandover = define[warranty.EmailHandover, warranty.EmailedCode](Spec{
+		Name:   "handovers.email",
+		Method: http.MethodPost,
+		Base:   Host,
+		Path:   "/handovers/email",
+		Auth:   Public,
+		Status: http.StatusAccepted,
+		Summary: "Email six digits and a link that register you and take the warranty of a printed code. A new request ends the " +
+			"one before.",
+		Errors: []warranty.Code{warranty.RateLimited},
 	})
 	RegisterHandover = define[warranty.RegisterHandover, warranty.HandoverSession](Spec{
 		Name:   "handovers.register",

@@ -131,10 +131,9 @@ func (c *Client) PreviewHandover(ctx context.Context, in warranty.PreviewHandove
 	return Call(ctx, c, api.PreviewHandover, in)
 }
 
-// EmailHandover emails a code that takes the warranty of a printed code.
-func (c *Client) EmailHandover(ctx context.Context, in warranty.EmailHandover) error {
-	_, err := Call(ctx, c, api.EmailHandover, in)
-	return err
+// EmailHandover emails six digits and a link that take the warranty of a printed code.
+func (c *Client) EmailHandover(ctx context.Context, in warranty.EmailHandover) (warranty.EmailedCode, error) {
+	return Call(ctx, c, api.EmailHandover, in)
 }
 
 // RegisterHandover takes a warranty with an emailed code and creates the account of

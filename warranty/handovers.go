@@ -168,6 +168,7 @@ func (in *PreviewHandover) Check() error {
 type HandoverPreview struct {
 	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
 	ProductName     string    `json:"product_name" doc:"What is covered."`
+	SerialNumberEnd *string   `json:"serial_number_end" doc:"The last four characters of the serial number; null if it is missing or shorter than eight."`
 	Status          Status    `json:"status" doc:"Status of the warranty: active, upcoming or expired. A void, cancelled or deleted one cannot be taken."`
 	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
@@ -192,10 +193,23 @@ func (in *TakeHandover) Check() error {
 	return c.Err()
 }
 
+// Six digits that are emailed are typed on the page that asked for them.
+const (
+	ShortCodeDigits   = 6
+	ShortCodeTries    = 5
+	ShortCodeLifetime = 10 * time.Minute
+)
+
 // EmailHandover is the input of handovers.email.
 type EmailHandover struct {
 	Code  string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the slip." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
-	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Your address. We email a code to it that registers you." example:"kim@people.example"`
+	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Your address. We email six digits and a link to it that register you." example:"kim@people.example"`
+}
+
+// EmailedCode is the response to a request for six digits by email, which only work together with it.
+type EmailedCode struct {
+	Flow      string    `json:"flow" doc:"Secret of this request. The six digits of the email work only with it."`
+	ExpiresAt time.Time `json:"expires_at" doc:"When the six digits and the link expire."`
 }
 
 // Check validates the input.
@@ -208,14 +222,20 @@ func (in *EmailHandover) Check() error {
 
 // RegisterHandover is the input of handovers.register.
 type RegisterHandover struct {
-	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the email." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the link of the email, or the six digits of an email that you asked for, with its flow." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+	Flow string `json:"flow,omitzero" max:"100" doc:"Flow from the response to handovers.email, for six digits. They have five tries and work for 10 minutes."`
 	Name string `json:"name,omitzero" max:"120" doc:"Name shown to others. Defaults to the first part of the address." example:"Kim Larsen"`
 }
 
 // Check validates the input.
 func (in *RegisterHandover) Check() error {
 	var c Checks
-	c.code(in.Code)
+	if in.Flow == "" {
+		c.code(in.Code)
+	} else if in.Code = digits(in.Code); len(in.Code) != ShortCodeDigits || strings.Contains(in.Code, "x") {
+		c.Add("code", "invalid_length", "Enter all six digits.")
+	}
+	c.text("flow", in.Flow, 0, 100)
 	in.Name = c.text("name", in.Name, 0, MaxUserName)
 	return c.Err()
 }
@@ -224,4 +244,24 @@ func (in *RegisterHandover) Check() error {
 type HandoverSession struct {
 	Session
 	Warranty Warranty `json:"warranty" doc:"The warranty, which the new account owns."`
+}
+
+// SerialNumberEnd returns the last four characters of the serial number, which tell things of a kind apart without
+// showing it. It is nil for a short one.
+func (w Warranty) SerialNumberEnd() *string {
+	if w.SerialNumber == nil {
+		return nil
+	}
+	serial := []rune(*w.SerialNumber)
+	if len(serial) < 8 {
+		return nil
+	}
+	end := string(serial[len(serial)-4:])
+	return &end
+}
+
+// HandedOver is what an account still sees of a warranty that it gave away.
+type HandedOver struct {
+	ProductName string
+	At          time.Time
 }

@@ -1,7 +1,9 @@
 package warranty
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"math/big"
@@ -22,9 +24,11 @@ const (
 	// AuthCode is an authorization code, and AuthRequest the id of a request that waits for a decision.
 	AuthCode    SecretKind = "svg_"
 	AuthRequest SecretKind = "svq_"
+	// FlowSecret is of a page that asked for six digits by email.
+	FlowSecret SecretKind = "svf_"
 )
 
-var secretKinds = []SecretKind{TokenSecret, SessionSecret, AccessSecret, RefreshSecret, AuthCode, AuthRequest}
+var secretKinds = []SecretKind{TokenSecret, SessionSecret, AccessSecret, RefreshSecret, AuthCode, AuthRequest, FlowSecret}
 
 const (
 	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -102,6 +106,31 @@ func NewCode(random io.Reader) (string, error) {
 	}
 	return strings.Join(groups, "-"), nil
 }
+
+// NewShortCode generates six digits. They are safe only together with a secret and few tries.
+func NewShortCode(random io.Reader) (string, error) {
+	n, err := rand.Int(random, big.NewInt(1_000_000))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%0*d", ShortCodeDigits, n), nil
+}
+
+// digits returns the digits of a code that people type with spaces or hyphens.
+func digits(code string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r == '-' {
+			return -1
+		}
+		if r < '0' || r > '9' {
+			return 'x'
+		}
+		return r
+	}, code)
+}
+
+// HashShortCode returns the stored form of six digits, which only work with the secret of the page that asked for them.
+func HashShortCode(flow, digits string) Hash { return sha256.Sum256([]byte(flow + " " + digits)) }
 
 // HashCode returns the stored form of a one-time code. Case, hyphens and spaces are
 // ignored, and O, I and L are read as 0, 1 and 1.

@@ -96,6 +96,27 @@ func (t Texts) Confirmed(to, name string, list []Listed, more int, publicURL str
 	return m
 }
 
+// Registered tells businesses that customers registered warranties.
+func (t Texts) Registered(to, name string, list []Listed, more int, publicURL string) Message {
+	return t.passed("registered", to, name, list, more, publicURL)
+}
+
+// Moved tells businesses that warranties which they issued have new owners.
+func (t Texts) Moved(to, name string, list []Listed, more int, publicURL string) Message {
+	return t.passed("moved", to, name, list, more, publicURL)
+}
+
+func (t Texts) passed(key, to, name string, list []Listed, more int, publicURL string) Message {
+	all := t.listed(list, more, func(l Listed) words {
+		return t.say(key+".detail", l.Reference, t.plain(l.By, key+".by"))
+	})
+	m := t.message(key, to, "", t.greeting(name), all, publicURL)
+	if n := len(list) + more; n > 1 {
+		m.Subject = t.get(key+".subject_many", n)
+	}
+	return m
+}
+
 // listed lists warranties by their products, and says how many are not listed.
 func (t Texts) listed(list []Listed, more int, detail func(l Listed) words) blocks {
 	rows := make([]row, len(list))

@@ -120,7 +120,7 @@ func everyMail(t Texts) []Message {
 		t.HandoverOffered(to, warranty.Party{}, []Offered{{Code: "CODE"}}, base),
 		t.HandoverOffered(to, warranty.Party{Name: "Halden", Domain: new("halden.example")}, []Offered{{Product: "Pan", Code: "CODE"}}, base),
 		t.HandoverOffered(to, warranty.Party{}, []Offered{{Product: "Pan", Code: "CODE"}, {Code: "CODE"}}, base),
-		t.HandoverCode(to, warranty.HandoverPreview{ProductName: "Pan", From: warranty.Party{Name: "Shop"}}, "CODE", base),
+		t.HandoverCode(to, warranty.HandoverPreview{ProductName: "Pan", From: warranty.Party{Name: "Shop"}}, "123456", "CODE", base),
 		t.WarrantyEnds(to, "Ann", ending, base), t.WarrantyEnds(to, "Ann", Ending{Reference: "WR-1", Last: last}, base),
 		t.WarrantiesEnd(to, "Ann", []Ending{ending, {Reference: "WR-2", Last: last}}, 12, base),
 		t.WeeklyDigest(to, "Ann", Week{Ending: []Ending{ending}, EndingTotal: 3, Ended: []Ending{ending}, EndedTotal: 1,

@@ -168,15 +168,15 @@ func (t Texts) HandoverOffered(to string, issuer warranty.Party, list []Offered,
 	return m
 }
 
-// HandoverCode sends the code that someone with a printed one asked for. It signs in, so it names what it is for. Another
-// user chose the names, so those that could be used to send spam are left out.
-func (t Texts) HandoverCode(to string, offer warranty.HandoverPreview, code, publicURL string) Message {
+// HandoverCode sends the six digits and the link that someone with a printed code asked for. They sign in, so it names what
+// they are for. Another user chose the names, so those that could be used to send spam are left out.
+func (t Texts) HandoverCode(to string, offer warranty.HandoverPreview, digits, link, publicURL string) Message {
 	from := t.plain(offer.From.Name, "handover_code.from")
 	if offer.From.Domain != nil {
 		from = *offer.From.Domain
 	}
-	return t.message("handover_code", to, code, t.greeting(""), publicURL, code,
-		t.plain(offer.ProductName, "handover_offered.product"), from)
+	return t.message("handover_code", to, digits+" "+link, t.greeting(""), publicURL, digits,
+		t.plain(offer.ProductName, "handover_offered.product"), from, link)
 }
 
 // Ending is a warranty in a reminder.

@@ -14,7 +14,7 @@ var english = In(warranty.Locale{})
 func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
 
 func TestTexts(t *testing.T) {
-	if code := english.HandoverCode("ann@example.com", warranty.HandoverPreview{}, "CODE-1", ""); !strings.Contains(code.Text, minutes(warranty.SignInCodeLifetime)) {
+	if code := english.HandoverCode("ann@example.com", warranty.HandoverPreview{}, "123456", "CODE-1", ""); !strings.Contains(code.Text, minutes(warranty.ShortCodeLifetime)) {
 		t.Error(code.Text)
 	}
 	const base = "https://w.example.com"

@@ -411,8 +411,21 @@ func (w *World) Verified(name string) Person {
 	return p
 }
 
-// MailedCode sends pending emails and returns the last code emailed to the address.
+// MailedCode sends pending emails and returns the last code emailed to the address: that of the link, if there are six
+// digits, too.
 func (w *World) MailedCode(email string) string {
+	w.T.Helper()
+	codes := w.mailedCodes(email)
+	return codes[len(codes)-1]
+}
+
+// MailedDigits is MailedCode for six digits.
+func (w *World) MailedDigits(email string) string {
+	w.T.Helper()
+	return w.mailedCodes(email)[0]
+}
+
+func (w *World) mailedCodes(email string) []string {
 	w.T.Helper()
 	if err := w.Service.SendMail(context.Background()); err != nil {
 		w.T.Fatal(err)
@@ -427,7 +440,7 @@ func (w *World) MailedCode(email string) string {
 	if code == "" {
 		w.T.Fatalf("no code was emailed to %s", email)
 	}
-	return code
+	return strings.Fields(code)
 }
 
 // Token creates an integration token for a person, with all scopes when none is given.

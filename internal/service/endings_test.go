@@ -218,10 +218,17 @@ func (s *endingScene) handovers(t *testing.T, p warranty.Principal) {
 	s.tries["hand-over offered by email"] = take(offer(s.kim.User.Email))
 	s.tries["printed hand-over code"] = take(offer(""))
 	customer := "lia." + s.ivo.User.Email
-	must[warranty.None](t)(s.Service.EmailHandover(ctx, s.kim.Principal, warranty.EmailHandover{Code: offer(""), Email: customer}))
-	asked := s.mailedCode(customer)
-	s.tries["code that a customer asked for with a printed one"] = func(w *world) bool {
-		return posted(w, "/api/handovers/register", "", fields{"code": asked})
+	must[warranty.EmailedCode](t)(s.Service.EmailHandover(ctx, s.kim.Principal, warranty.EmailHandover{Code: offer(""), Email: customer}))
+	link := s.mailedCode(customer)
+	s.tries["link that a customer asked for with a printed code"] = func(w *world) bool {
+		return posted(w, "/api/handovers/register", "", fields{"code": link})
+	}
+	customer = "mia." + s.ivo.User.Email
+	asked := must[warranty.EmailedCode](t)(s.Service.EmailHandover(ctx, s.kim.Principal,
+		warranty.EmailHandover{Code: offer(""), Email: customer}))
+	digits := s.mailedDigits(customer)
+	s.tries["six digits that a customer asked for with a printed code"] = func(w *world) bool {
+		return posted(w, "/api/handovers/register", "", fields{"code": digits, "flow": asked.Flow})
 	}
 }
 

@@ -54,6 +54,15 @@ func (s *Service) tellConfirmed(tx *store.Tx, p warranty.Principal, e warranty.E
 	return tx.TellOwners(n, e.At.Add(gatherFor))
 }
 
+// tellIssuer notes for the organization that issued a warranty that a customer registered it, or that it has a new owner.
+func (s *Service) tellIssuer(tx *store.Tx, p warranty.Principal, kind store.NoticeKind, e warranty.Event) error {
+	if s.Silent {
+		return nil
+	}
+	n := store.Notice{Kind: kind, Warranty: e.SubjectID, From: noticeFrom(p), Event: e.ID}
+	return tx.TellIssuer(n, e.At.Add(gatherNew))
+}
+
 // SendNotices puts the notices that are due into the outbox, one transaction per account and kind.
 func (s *Service) SendNotices(ctx context.Context) error {
 	for {
@@ -132,10 +141,12 @@ func (s *Service) noticeWriter(
 			return &m
 		}, nil
 	}
-	find := s.waitingRecord
-	if d.Kind == store.ConfirmedNotice {
-		find = s.confirmedRecord
-	}
+	find := map[store.NoticeKind]func(*store.Tx, warranty.ID, warranty.ID) (mail.Listed, error){
+		store.ToConfirmNotice:  s.waitingRecord,
+		store.ConfirmedNotice:  s.confirmedRecord,
+		store.RegisteredNotice: s.issuedRecord,
+		store.MovedNotice:      s.issuedRecord,
+	}[d.Kind]
 	var records []mail.Listed
 	more := 0
 	for i, n := range list {
@@ -159,10 +170,13 @@ func (s *Service) noticeWriter(
 		if !to.Mails.Claims {
 			return nil
 		}
-		text := mail.In(to.Locale).ToConfirm
-		if d.Kind == store.ConfirmedNotice {
-			text = mail.In(to.Locale).Confirmed
-		}
+		t := mail.In(to.Locale)
+		text := map[store.NoticeKind]func(to, name string, list []mail.Listed, more int, publicURL string) mail.Message{
+			store.ToConfirmNotice:  t.ToConfirm,
+			store.ConfirmedNotice:  t.Confirmed,
+			store.RegisteredNotice: t.Registered,
+			store.MovedNotice:      t.Moved,
+		}[d.Kind]
 		m := s.outgoingTo(to, store.ClaimMails, text(to.Email, to.Name, records, more, s.PublicURL))
 		return &m
 	}, nil
@@ -184,6 +198,12 @@ func (s *Service) confirmedRecord(tx *store.Tx, owner, id warranty.ID) (mail.Lis
 		err = warranty.ErrNotFound
 	}
 	return mail.Listed{Product: w.ProductName, Reference: w.ReferenceNumber, By: derefText(w.SellerName)}, err
+}
+
+// issuedRecord returns a warranty of its issuer that someone else owns. By is the customer in the issuer's records.
+func (s *Service) issuedRecord(tx *store.Tx, issuer, id warranty.ID) (mail.Listed, error) {
+	w, err := tx.IssuedWarranty(issuer, id)
+	return mail.Listed{Product: w.ProductName, Reference: w.ReferenceNumber, By: derefText(w.CustomerName)}, err
 }
 
 // noticesDue returns when to send the notices of a locked account: now, or later if there were too many emails.

@@ -51,7 +51,18 @@ func (w *world) mailedCode(address string) string {
 	if len(codes) == 0 {
 		w.T.Fatalf("no code was emailed to %s", address)
 	}
-	return codes[0]
+	fields := strings.Fields(codes[0])
+	return fields[len(fields)-1] // the link, if there are six digits, too
+}
+
+// mailedDigits returns the six digits of the latest email to an address.
+func (w *world) mailedDigits(address string) string {
+	w.T.Helper()
+	codes := w.strings(`SELECT code FROM mails WHERE address = '` + address + `' AND code <> '' ORDER BY id DESC`)
+	if len(codes) == 0 || len(codes[0]) < warranty.ShortCodeDigits {
+		w.T.Fatalf("no digits were emailed to %s", address)
+	}
+	return codes[0][:warranty.ShortCodeDigits]
 }
 
 // acting returns the person acting for an organization.

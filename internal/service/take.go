@@ -126,32 +126,39 @@ func (s *Service) take(
 	if err := tx.Take(taking, p.Account.ID, now); err != nil {
 		return w, err
 	}
-	action := warranty.HandoverWasTaken
+	action, notice := warranty.HandoverWasTaken, store.RegisteredNotice
 	if taking.Transfer {
-		action = warranty.TransferAccepted
+		action, notice = warranty.TransferAccepted, store.MovedNotice
 	}
-	if err := tx.InsertEvent(taking.Warranty.ID, s.event(p, action, taking.Warranty.ID, now)); err != nil {
+	event := s.event(p, action, taking.Warranty.ID, now)
+	if err := tx.InsertEvent(taking.Warranty.ID, event); err != nil {
+		return w, err
+	}
+	if err := s.tellIssuer(tx, p, notice, event); err != nil {
 		return w, err
 	}
 	w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: taking.Warranty.ID})
 	if err != nil || !taking.Transfer {
 		return w, err
 	}
+	if err := tx.InsertHandedOver(taking, event.ID, now); err != nil {
+		return w, err
+	}
 	return w, s.tellGiver(tx, p, taking.Giver, w)
 }
 
-// EmailHandover emails a code to someone who has a printed one. It verifies the address, signs in and takes
-// the warranty. The printed code keeps working until one of them is used. The response does not reveal whether
-// the address has an account.
+// EmailHandover emails six digits and a link to someone who has a printed code. They verify the address, sign in and take
+// the warranty. The digits only work on the page that asked, which has the flow. The printed code keeps working until one
+// of them is used. The response does not reveal whether the address has an account.
 func (s *Service) EmailHandover(
 	ctx context.Context, p warranty.Principal, in warranty.EmailHandover,
-) (warranty.None, error) {
+) (asked warranty.EmailedCode, err error) {
 	if err := in.Check(); err != nil {
-		return warranty.None{}, err
+		return asked, err
 	}
 	// Only requests with a code that works count against the address: anyone can send others.
 	if err := s.throttle(ctx, CodeRequests, p.Address); err != nil {
-		return warranty.None{}, err
+		return asked, err
 	}
 	now, hash := s.now(), warranty.HashCode(in.Code)
 	h, err := s.Store.OfferCode(ctx, hash, now)
@@ -161,25 +168,24 @@ func (s *Service) EmailHandover(
 		err = c.Err()
 	}
 	if err != nil {
-		return warranty.None{}, s.whyNot(ctx, hash, err)
+		return asked, s.whyNot(ctx, hash, err)
 	}
 	if err := s.throttle(ctx, PrintedCodeMails, hex.EncodeToString(hash[:])); err != nil {
-		return warranty.None{}, err
+		return asked, err
 	}
 	if err := s.throttleAddress(ctx, p, store.ForVerification, in.Email); err != nil {
-		return warranty.None{}, err
+		return asked, err
 	}
-	code, err := warranty.NewCode(s.Random)
+	code, err := s.newAskedCode(now)
 	if err != nil {
-		return warranty.None{}, err
+		return asked, err
 	}
-	expires := now.Add(warranty.SignInCodeLifetime)
 	texts, err := s.textsAt(ctx, in.Email, p)
 	if err != nil {
-		return warranty.None{}, err
+		return asked, err
 	}
-	message := s.outgoing(texts.HandoverCode(in.Email, h.Preview, code, s.PublicURL))
-	message.Expires, message.Urgent = &expires, true
+	message := s.outgoing(texts.HandoverCode(in.Email, h.Preview, code.digits, code.link, s.PublicURL))
+	message.Expires, message.Urgent = &code.ExpiresAt, true
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		// Whoever prints codes chooses where such emails go, so they count as the giver's.
 		locked, err := tx.LockUsers(h.Giver)
@@ -190,7 +196,7 @@ func (s *Service) EmailHandover(
 		if err := tx.LockOffered(hash, now); err != nil {
 			return err
 		}
-		if err := tx.InsertOfferCode(h.Asked(warranty.HashCode(code), in.Email, expires)); err != nil {
+		if err := tx.InsertAskedCode(h, code.stored(in.Email)); err != nil {
 			return err
 		}
 		from := &sender{Account: locked[h.Giver], person: h.MadeBy}
@@ -203,7 +209,75 @@ func (s *Service) EmailHandover(
 		return nil
 	})
 	s.wakeMail()
-	return warranty.None{}, s.whyNot(ctx, hash, err)
+	if err != nil {
+		return asked, s.whyNot(ctx, hash, err)
+	}
+	return code.EmailedCode, nil
+}
+
+// askedCode is what an email with six digits has, and the page that asked for it.
+type askedCode struct {
+	warranty.EmailedCode
+	digits, link string
+}
+
+func (s *Service) newAskedCode(now time.Time) (c askedCode, err error) {
+	c.ExpiresAt = now.Add(warranty.ShortCodeLifetime)
+	if c.Flow, err = warranty.NewSecret(warranty.FlowSecret, s.Random); err != nil {
+		return c, err
+	}
+	if c.digits, err = warranty.NewShortCode(s.Random); err != nil {
+		return c, err
+	}
+	c.link, err = warranty.NewCode(s.Random)
+	return c, err
+}
+
+func (c askedCode) stored(email string) store.AskedCode {
+	return store.AskedCode{
+		Page: warranty.HashSecret(c.Flow), Email: email, Expires: c.ExpiresAt,
+		Link: warranty.HashCode(c.link), Digits: warranty.HashShortCode(c.Flow, c.digits),
+	}
+}
+
+// tryDigits counts six digits that were entered on a page, and returns the code that they stand for.
+func (s *Service) tryDigits(ctx context.Context, in warranty.RegisterHandover, now time.Time) (code warranty.Hash, err error) {
+	page := warranty.HashSecret(in.Flow)
+	asked, err := s.Store.AskedCode(ctx, page)
+	if errors.Is(err, warranty.ErrNotFound) {
+		return code, refuseDigits("invalid_code", "This code is wrong. Check the latest email.")
+	}
+	if err != nil {
+		return code, err
+	}
+	if err := s.throttle(ctx, ShortCodeTries, warranty.Mailbox(asked.Email)); err != nil {
+		return code, err
+	}
+	code = warranty.HashShortCode(in.Flow, in.Code)
+	// The try is counted in a transaction of its own, so that nothing takes it back.
+	counted := false
+	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		counted, err = tx.CountTry(page, warranty.ShortCodeTries)
+		return err
+	})
+	switch {
+	case err != nil:
+		return code, err
+	case !counted:
+		return code, refuseDigits("too_many_tries", "You entered five wrong codes. Send a new code.")
+	case !asked.Expires.After(now):
+		return code, refuseDigits("expired", "This code has expired. Send a new one.")
+	case code != asked.Digits:
+		return code, refuseDigits("invalid_code", "This code is wrong. Check the latest email.")
+	}
+	return code, nil
+}
+
+// refuseDigits says why six digits do nothing.
+func refuseDigits(code, format string) error {
+	var c warranty.Checks
+	c.Add("code", code, "%s", warranty.Text{Format: format})
+	return c.Err()
 }
 
 // RegisterHandover takes a warranty for someone who is not signed in: the emailed code proves that the address
@@ -220,6 +294,12 @@ func (s *Service) RegisterHandover(
 		return out, err
 	}
 	now, code := s.now(), warranty.HashCode(in.Code)
+	if in.Flow != "" {
+		var err error
+		if code, err = s.tryDigits(ctx, in, now); err != nil {
+			return out, err
+		}
+	}
 	h, err := s.Store.OfferCode(ctx, code, now)
 	if err != nil {
 		return out, s.whyNot(ctx, code, err)
@@ -332,4 +412,12 @@ func (s *Service) tellGiver(tx *store.Tx, p warranty.Principal, from warranty.ID
 		}
 	}
 	return nil
+}
+
+// maxHandedOver is how many warranties the list of those that an account handed over has.
+const maxHandedOver = 500
+
+// HandedOver lists the warranties that the principal's account transferred to others, newest first.
+func (s *Service) HandedOver(ctx context.Context, p warranty.Principal) ([]warranty.HandedOver, error) {
+	return s.Store.HandedOver(ctx, p.Account.ID, maxHandedOver)
 }

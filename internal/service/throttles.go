@@ -26,10 +26,12 @@ const (
 	// addresses to which someone with a printed code has codes sent.
 	CodeMailsOfDay   Throttle = "code-mail-day"
 	PrintedCodeMails Throttle = "printed-code-mail"
-	SignUpAttempts   Throttle = "sign-up"
-	VerifyAttempts   Throttle = "verify"
-	MailsToOthers    Throttle = "mail"
-	DomainChecks     Throttle = "domain"
+	// ShortCodeTries counts the six digits that are entered for a mailbox in a day, whatever page asked for them.
+	ShortCodeTries Throttle = "short-code"
+	SignUpAttempts Throttle = "sign-up"
+	VerifyAttempts Throttle = "verify"
+	MailsToOthers  Throttle = "mail"
+	DomainChecks   Throttle = "domain"
 	// UnknownSubscriptions counts unsubscribe addresses that are not valid, per network.
 	UnknownSubscriptions Throttle = "unsubscribe"
 	// ClientRegistrations counts OAuth clients that are new, per network.
@@ -50,6 +52,7 @@ var throttles = map[Throttle]struct {
 		"and they still work. Check the mailbox."},
 	CodeMailsOfDay: {warranty.RateLimited, "We have emailed this address many codes today. " +
 		"Sign in with a password, or try again tomorrow."},
+	ShortCodeTries:       {warranty.RateLimited, "Too many codes were entered for this address today. Use the link in the email."},
 	PrintedCodeMails:     {warranty.RateLimited, "This code was used to email several addresses today."},
 	SignUpAttempts:       {warranty.IPThrottled, "Too many registrations from your network."},
 	VerifyAttempts:       {warranty.IPThrottled, "Too many verifications from your network."},
@@ -67,6 +70,7 @@ const (
 	codeMails        = 3  // codes of one kind to a mailbox per warranty.CodeMailWindow
 	codeMailsOfDay   = 10 // codes of all kinds to a mailbox per day
 	printedCodeMails = 5  // emails for a printed code per day
+	shortCodeTries   = 20 // six digits that are entered for a mailbox per day
 )
 
 // rate returns how many attempts are allowed in which period; 0 means any number.
@@ -80,6 +84,8 @@ func (s *Service) rate(what Throttle) (int, time.Duration) {
 		return codeMailsOfDay * min(s.SignInRate, 1), 24 * time.Hour
 	case PrintedCodeMails:
 		return printedCodeMails * min(s.SignInRate, 1), 24 * time.Hour
+	case ShortCodeTries:
+		return shortCodeTries * min(s.SignInRate, 1), 24 * time.Hour
 	case SignUpAttempts:
 		return s.SignUpRate, time.Hour
 	case ClientRegistrations:

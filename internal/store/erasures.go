@@ -247,6 +247,7 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 				currency = NULL, customer_name = NULL, customer_email = NULL, customer_id = NULL
 				WHERE id = $1 AND deleted_at IS NOT NULL`,
 			`DELETE FROM offer_mails WHERE warranty_id = $1`,
+			`DELETE FROM asked_codes WHERE warranty_id = $1`,
 			// Slips still say that it was withdrawn.
 			`UPDATE offer_codes SET email = NULL, signs_in_until = NULL, documents = '' WHERE warranty_id = $1`,
 			`DELETE FROM record_reminders WHERE warranty_id = $1`,
@@ -304,6 +305,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM gone WHERE user_id = $1`,
 		`DELETE FROM index_lists WHERE user_id = $1`,
 		`DELETE FROM offer_mails WHERE account_id = $1`,
+		`DELETE FROM handed_over WHERE account_id = $1`,
 		`DELETE FROM domains WHERE account_id = $1`,
 		`DELETE FROM products WHERE account_id = $1`,
 		`DELETE FROM saved_replies WHERE account_id = $1`,

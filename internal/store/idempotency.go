@@ -98,6 +98,12 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 			now.Add(-handoverCodesKept)); err != nil {
 			return err
 		}
+		// The page says for a day that its code has expired.
+		if err := t.later(`DELETE FROM asked_codes WHERE page_hash IN
+			(SELECT page_hash FROM asked_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+			now.Add(-24*time.Hour)); err != nil {
+			return err
+		}
 		if err := t.later(`DELETE FROM devices WHERE seen_at <= $1`, now.Add(-warranty.DeviceLifetime)); err != nil {
 			return err
 		}

@@ -16,6 +16,9 @@ const (
 	PromiseNotice   NoticeKind = 1 // a business changed the promise of a warranty that the account owns
 	ToConfirmNotice NoticeKind = 2 // a warranty names the account as its seller and waits for its confirmation
 	ConfirmedNotice NoticeKind = 3 // a seller confirmed a warranty that the account owns
+	// A customer registered a warranty that the account issued, or it has another owner.
+	RegisteredNotice NoticeKind = 4
+	MovedNotice      NoticeKind = 5
 )
 
 // Notice is something that an account is emailed about, together with what else happens until it is due.
@@ -50,6 +53,15 @@ func (t *Tx) TellSellers(n Notice, address string, due time.Time) error {
 		WHERE x.email = $7 AND COALESCE(x.verified_at, u.verified_at) IS NOT NULL AND x.account_id <> $2
 			AND NOT EXISTS (SELECT 1 FROM declined_accounts b WHERE b.account_id = x.account_id AND b.from_id = $2)`+onNotice,
 		int64(n.Kind), n.From.Account, n.From.Person, n.Event, due, n.Warranty, address)
+}
+
+// TellIssuer adds a notice for the organization that issued a warranty and does not own it, except the sender.
+func (t *Tx) TellIssuer(n Notice, due time.Time) error {
+	return t.later(insertNotice+`SELECT $1 /*pg: ::smallint */, a.user_id, a.parent_id, `+noticeValues+` FROM access a
+		JOIN users u ON u.id = a.user_id
+		WHERE a.parent_id = $6 AND a.kind = `+kindWarranty+` AND a.roles & `+roleIssuer+` <> 0
+		AND a.roles & `+roleOwner+` = 0 AND u.kind = `+kindOrganization+` AND a.user_id <> $2`+onNotice,
+		int64(n.Kind), n.From.Account, n.From.Person, n.Event, due, n.Warranty)
 }
 
 // DueNotice names the notices of a kind for an account.
@@ -107,6 +119,15 @@ func (t *Tx) InsertNotice(m Mail, list []Notice, topic warranty.ID, now time.Tim
 func (t *Tx) OwnedWarranty(owner, id warranty.ID) (warranty.Warranty, error) {
 	w, err := oneWarranty(t.ctx, t.tx, owner, warranty.WarrantyKey{ID: id})
 	if err == nil && !w.Roles.Has(warranty.Owner) {
+		err = warranty.ErrNotFound
+	}
+	return w, err
+}
+
+// IssuedWarranty returns a warranty of its issuer, which someone else owns, or ErrNotFound.
+func (t *Tx) IssuedWarranty(issuer, id warranty.ID) (warranty.Warranty, error) {
+	w, err := oneWarranty(t.ctx, t.tx, issuer, warranty.WarrantyKey{ID: id})
+	if err == nil && (!w.Roles.Has(warranty.Issuer) || w.Roles.Has(warranty.Owner)) {
 		err = warranty.ErrNotFound
 	}
 	return w, err

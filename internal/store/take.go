@@ -51,6 +51,7 @@ func takes(ctx context.Context, q engine.Querier, code warranty.Hash, now time.T
 			t.Preview = warranty.HandoverPreview{
 				ReferenceNumber: t.Warranty.ReferenceNumber,
 				ProductName:     t.Warranty.ProductName,
+				SerialNumberEnd: t.Warranty.SerialNumberEnd(),
 				Status:          t.Warranty.Status,
 				StartDate:       t.Warranty.StartDate,
 				EndDate:         t.Warranty.EndDate,
@@ -198,10 +199,71 @@ func (t *Tx) Take(taking Taking, owner warranty.ID, now time.Time) error {
 	return t.MoveOwner(id, taking.Giver, owner)
 }
 
-// Asked returns the code of an email that someone with the code of the offer asked for, which signs in.
-func (t Taking) Asked(code warranty.Hash, email string, expires time.Time) OfferCode {
-	return OfferCode{
-		Hash: code, Warranty: t.Warranty.ID, Giver: t.Giver, By: t.MadeBy, Transfer: t.Transfer, Email: &email,
-		SignsInUntil: &expires, Documents: t.documents, Expires: expires,
+// InsertHandedOver notes for the account that gave a warranty away what it was. id is the event in the history.
+func (t *Tx) InsertHandedOver(taking Taking, id warranty.ID, now time.Time) error {
+	return t.later(`INSERT INTO handed_over (account_id, id, warranty_id, product_name, at) VALUES ($1, $2, $3, $4, $5)`,
+		taking.Giver, id, taking.Warranty.ID, taking.Warranty.ProductName, now)
+}
+
+// HandedOver lists the warranties that an account gave away and no longer sees, newest first.
+func (s *Store) HandedOver(ctx context.Context, account warranty.ID, limit int) (list []warranty.HandedOver, err error) {
+	err = s.db.Query(ctx, `SELECT h.product_name, h.at FROM handed_over h WHERE h.account_id = $1
+			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = `+kindWarranty+`
+				AND a.item_id = h.warranty_id)
+			ORDER BY h.id DESC LIMIT $2`,
+		func(r *engine.Row) error {
+			list = append(list, warranty.HandedOver{ProductName: r.Text(), At: r.Time()})
+			return nil
+		}, account, limit)
+	return list, err
+}
+
+// AskedCode is what was emailed because a page asked for it. The link and the digits are codes of the offer.
+type AskedCode struct {
+	Page         warranty.Hash
+	Email        string
+	Link, Digits warranty.Hash
+	Expires      time.Time
+}
+
+// InsertAskedCode adds the codes of an email that someone with the code of a locked offer asked for. They sign in. What the
+// address was emailed before about the warranty no longer works.
+func (t *Tx) InsertAskedCode(offer Taking, asked AskedCode) error {
+	id := offer.Warranty.ID
+	for _, sql := range []string{
+		`DELETE FROM offer_codes WHERE warranty_id = $1 AND used_at IS NULL AND code_hash IN
+			(SELECT link_hash FROM asked_codes WHERE warranty_id = $1 AND email = $2
+			UNION ALL SELECT code_hash FROM asked_codes WHERE warranty_id = $1 AND email = $2)`,
+		`DELETE FROM asked_codes WHERE warranty_id = $1 AND email = $2`,
+	} {
+		if err := t.later(sql, id, asked.Email); err != nil {
+			return err
+		}
 	}
+	for _, code := range []warranty.Hash{asked.Link, asked.Digits} {
+		if err := t.InsertOfferCode(OfferCode{
+			Hash: code, Warranty: id, Giver: offer.Giver, By: offer.MadeBy, Transfer: offer.Transfer, Email: &asked.Email,
+			SignsInUntil: &asked.Expires, Documents: offer.documents, Expires: asked.Expires,
+		}); err != nil {
+			return err
+		}
+	}
+	return t.later(`INSERT INTO asked_codes (page_hash, warranty_id, email, link_hash, code_hash, tries, expires_at)
+		VALUES ($1, $2, $3, $4, $5, 0, $6)`, asked.Page, id, asked.Email, asked.Link, asked.Digits, asked.Expires)
+}
+
+// AskedCode returns what a page asked for, or ErrNotFound.
+func (s *Store) AskedCode(ctx context.Context, page warranty.Hash) (a AskedCode, err error) {
+	err = queryRow(ctx, s.db, `SELECT email, link_hash, code_hash, expires_at FROM asked_codes WHERE page_hash = $1`,
+		func(r *engine.Row) {
+			a.Page, a.Email = page, r.Text()
+			a.Link, a.Digits, a.Expires = warranty.Hash(r.Bytes()), warranty.Hash(r.Bytes()), r.Time()
+		}, page)
+	return a, err
+}
+
+// CountTry counts what was entered on a page that asked for a code, and reports whether it was one of the first tries.
+func (t *Tx) CountTry(page warranty.Hash, tries int) (bool, error) {
+	n, err := t.exec(`UPDATE asked_codes SET tries = tries + 1 WHERE page_hash = $1 AND tries < $2`, page, tries)
+	return n == 1, err
 }

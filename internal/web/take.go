@@ -109,14 +109,15 @@ func (web *Web) takers(r *http.Request, who warranty.Principal, email *string) (
 
 // emailTake emails a code to the address that registers the warranty.
 func (web *Web) emailTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return submit(web, w, r, who, action[warranty.EmailHandover, warranty.None]{
+	return submit(web, w, r, who, action[warranty.EmailHandover, warranty.EmailedCode]{
 		op: api.EmailHandover,
 		do: web.Service.EmailHandover,
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 			return web.showPreview(w, r, who, f)
 		},
-		done: func(f form, _ warranty.None) error {
+		done: func(f form, asked warranty.EmailedCode) error {
 			f.Values.Del("mail_code")
+			f.Values.Set("flow", asked.Flow)
 			return web.showTake(w, r, who, "take-mailed", takePage{form: f})
 		},
 	})
@@ -128,9 +129,10 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 	if err != nil {
 		return err
 	}
-	// A mailed offer has one code; a slip needs the code that was emailed to the person, too.
-	offered := !f.Values.Has("mail_code")
-	in := warranty.RegisterHandover{Code: f.Value("mail_code")}
+	// The code of an email takes the warranty by itself. A slip needs the six digits that were emailed to the person, and
+	// the page that asked for them.
+	offered := !f.Values.Has("flow")
+	in := warranty.RegisterHandover{Code: f.Value("mail_code"), Flow: f.Value("flow")}
 	if offered {
 		in.Code = f.Value("code")
 	}
@@ -146,9 +148,7 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 	case err != nil && offered:
 		return web.showPreview(w, r, who, f)
 	case err != nil:
-		if key := mailedError(err); key != "" {
-			f.Errors = map[string]string{"mail_code": web.t(r, key)}
-		} else if text := f.Errors["code"]; text != "" {
+		if text := f.Errors["code"]; text != "" {
 			f.Errors = map[string]string{"mail_code": text}
 		}
 		return web.showTake(w, r, who, "take-mailed", takePage{form: f})
@@ -156,19 +156,6 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 	web.startSession(w, who, taken.Session)
 	web.clearAccount(w)
 	return redirect(w, r, "/take/done/"+taken.Warranty.ID.String())
-}
-
-// mailedError returns the key of the text about a wrong code from an email, if it has its own.
-func mailedError(err error) string {
-	for _, e := range warranty.AsError(err).Fields {
-		switch e.Code {
-		case "invalid_code", "address_required", "required":
-			return "take.mail_code_wrong"
-		case "expired":
-			return "take.mail_code_expired"
-		}
-	}
-	return ""
 }
 
 // signInToTake shows the sign-in form, which carries the code and leads back to the offer.

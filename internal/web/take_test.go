@@ -108,25 +108,28 @@ func TestWebTake(t *testing.T) {
 
 	b := w.Browser(t)
 	first := b.Get("/take")
-	first.Says(t, "the form", 200, "Register your warranty", "Step 1 of 3", `action="/take"`, "/take.js")
+	first.Says(t, "the form", 200, "Register your warranty", `action="/take"`, "/take.js")
 	b.Post("/take", "code", "").Says(t, "no code", 422, `aria-invalid="true"`)
 	b.Post("/take", "code", made.ReferenceNumber).Says(t, "the reference", 422, "We don&#39;t know this code. Check it against your slip")
 	what := b.Post("/take", "code", strings.ToLower(slip))
-	what.Says(t, "the offer", 200, "Step 2 of 3", "Tessel induction hob T64", "31 Dec 2099", "Halden Electronics", "halden.example",
-		`class="fact good"`, `class="seal"`, "Your email", "Have an account?")
-	b.Post("/take/email", "code", slip, "email", "nonsense").Says(t, "a wrong address", 422, "Step 2 of 3", `id="email-error"`)
+	what.Says(t, "the offer", 200, "Your warranty is ready", "Tessel induction hob T64", "31 Dec 2099", "Halden Electronics", "halden.example",
+		`class="fact good"`, `class="seal"`, "You get", "Advertising", "Your email", "Have an account?")
+	b.Post("/take/email", "code", slip, "email", "nonsense").Says(t, "a wrong address", 422, "Tessel", `id="email-error"`)
 	mailed := b.Post("/take/email", "code", slip, "email", "sam@people.example")
-	mailed.Says(t, "the mailed code", 200, "Check your email", "sam@people.example", "It works for 15 minutes.", "Send a new code", "Change email")
-	code := w.MailedCode("sam@people.example")
-	sent := []string{"code", slip, "email", "sam@people.example", "mail_code"}
-	for _, wrong := range []string{"", "ABCD-EFGH-JKMN-PQRS-TVWX", slip} {
+	mailed.Says(t, "the mailed code", 200, "Check your email", "sam@people.example", "Works for 10 minutes, on this page.", "Send a new code", "Change email")
+	code, link := w.MailedDigits("sam@people.example"), w.MailedCode("sam@people.example")
+	sent := []string{"code", slip, "email", "sam@people.example", "flow", flowOf(mailed), "mail_code"}
+	for wrong, says := range map[string]string{
+		"": "Enter all six digits.", "40 71": "Enter all six digits.", slip: "Enter all six digits.",
+		other(code): "This code is wrong. Check the latest email.",
+	} {
 		b.Post("/take/register", append(sent, wrong)...).
-			Says(t, "a wrong mailed code", 422, "This code is wrong. Check the latest email.", `value="`+slip+`"`)
+			Says(t, "a wrong mailed code", 422, says, `value="`+slip+`"`, `value="`+flowOf(mailed)+`"`)
 	}
 	if b.Cookie != "" {
 		t.Fatal("a wrong code signed in")
 	}
-	done := b.Post("/take/register", append(sent, code)...)
+	done := b.Post("/take/register", append(sent, code[:3]+" "+code[3:])...)
 	done.Leads(t, "registering", "/take/done/"+made.ID)
 	if b.Cookie == "" {
 		t.Fatal("not signed in")
@@ -155,11 +158,26 @@ func TestWebTake(t *testing.T) {
 
 	// Who comes later.
 	late := w.Browser(t)
-	for _, used := range []string{slip, code} {
+	for _, used := range []string{slip, link} {
 		late.Post("/take", "code", used).
 			Says(t, "a used code", 422, "This warranty is already registered. If that wasn&#39;t you, contact halden.example.")
 	}
 	late.Post("/take/register", append(sent, code)...).Says(t, "a used code", 422, "already registered")
+}
+
+// flowOf returns what binds the six digits to the page that asked for them.
+func flowOf(p page) string {
+	for n := range p.Node.Descendants() {
+		if n.Data == "input" && attr(n, "name") == "flow" {
+			return attr(n, "value")
+		}
+	}
+	return ""
+}
+
+// other returns six other digits.
+func other(digits string) string {
+	return string('0'+(digits[0]-'0'+1)%10) + digits[1:]
 }
 
 // TestWebTakeUnverified shows an issuer without a verified domain neutrally, with a warning if its name mixes
@@ -240,10 +258,10 @@ func TestWebTakeSignedIn(t *testing.T) {
 	b := w.SignedIn(t, nora)
 	one, two, three := halden.issues(nil), halden.issues(nil), halden.issues(nil)
 	slip := halden.prints(one.ID)
-	b.Get("/take").Says(t, "the form", 200, "Step 1 of 3")
+	b.Get("/take").Says(t, "the form", 200, "Enter the code from your slip")
 	what := b.Post("/take", "code", slip)
 	what.Says(t, "the offer", 200, "Register to Nora", "halden.example")
-	what.Hides(t, "the offer", "Your email", "Have an account?")
+	what.Hides(t, "the offer", "You get", "Advertising", "Your email", "Have an account?")
 	b.Post("/take/confirm", "account", nora.ID, "code", slip).Leads(t, "registering", "/take/done/"+one.ID)
 	ownerIs(t, w, nora.Session, one.ID)
 
@@ -317,8 +335,9 @@ func TestWebTakeByAccountOwner(t *testing.T) {
 	made := halden.issues(nil)
 	slip := halden.prints(made.ID)
 	b := w.Browser(t)
-	b.Post("/take/email", "code", slip, "email", kim.Email).Says(t, "asking", 200, "Check your email")
-	b.Post("/take/register", "code", slip, "email", kim.Email, "mail_code", w.MailedCode(kim.Email)).
+	asked := b.Post("/take/email", "code", slip, "email", kim.Email)
+	asked.Says(t, "asking", 200, "Check your email")
+	b.Post("/take/register", "code", slip, "email", kim.Email, "flow", flowOf(asked), "mail_code", w.MailedDigits(kim.Email)).
 		Leads(t, "registering", "/take/done/"+made.ID)
 	ownerIs(t, w, kim.Session, made.ID)
 	b.Get("/settings/profile").Says(t, "the profile", 200, "Kim", "Current password")
@@ -328,7 +347,10 @@ func TestWebTakeByAccountOwner(t *testing.T) {
 	slip = halden.prints(made.ID)
 	b = w.Browser(t)
 	b.Post("/take/email", "code", slip, "email", squatter.Email).Says(t, "asking", 200)
-	b.Post("/take/register", "code", slip, "email", squatter.Email, "mail_code", w.MailedCode(squatter.Email)).
+	// The link of the email, on another device.
+	b = w.Browser(t)
+	b.Post("/take", "code", w.MailedCode(squatter.Email)).Says(t, "the link", 200, "Offered to "+squatter.Email, `action="/take/register"`)
+	b.Post("/take/register", "code", w.MailedCode(squatter.Email), "email", squatter.Email).
 		Leads(t, "registering", "/take/done/"+made.ID)
 	w.Alive(t, "the squatter's session", squatter.Session, false)
 	_, session, _ := strings.Cut(b.Cookie, "=")
@@ -354,14 +376,14 @@ func TestWebTakeKeepsItsCode(t *testing.T) {
 	}
 	post("/take", "code", slip)
 	post("/take/sign-in", "code", slip)
-	post("/take/email", "code", slip, "email", "sam@people.example")
-	code := w.MailedCode("sam@people.example")
+	asked := post("/take/email", "code", slip, "email", "sam@people.example")
+	code, link, digits := flowOf(asked), w.MailedCode("sam@people.example"), w.MailedDigits("sam@people.example")
 	log := w.Log.String() // the mail itself is in the log of tests
-	post("/take/register", "code", slip, "email", "sam@people.example", "mail_code", code)
+	post("/take/register", "code", slip, "email", "sam@people.example", "flow", code, "mail_code", digits)
 	post("/take", "code", slip)
 	for _, p := range pages {
 		for name, values := range p.Header {
-			for _, secret := range []string{slip, code} {
+			for _, secret := range []string{slip, code, link} {
 				if strings.Contains(strings.Join(values, " "), secret) {
 					t.Errorf("the header %s has the code", name)
 				}
@@ -387,7 +409,7 @@ func TestWebTakeKeepsItsCode(t *testing.T) {
 		if table == "mails" {
 			continue // the email to its recipient
 		}
-		if strings.Contains(rows, slip) || strings.Contains(rows, code) {
+		if strings.Contains(rows, slip) || strings.Contains(rows, code) || strings.Contains(rows, link) {
 			t.Errorf("the table %s has the code", table)
 		}
 	}
@@ -410,7 +432,7 @@ func TestWebTakeIsLimited(t *testing.T) {
 		b.Post("/take", "code", "ABCD-EFGH-JKMN-PQRS-TVWX").Says(t, "a guess", 422)
 	}
 	p := b.Post("/take", "code", slip)
-	p.Says(t, "one guess too many", http.StatusTooManyRequests, "Step 1 of 3")
+	p.Says(t, "one guess too many", http.StatusTooManyRequests, "Enter the code from your slip")
 	if !regexp.MustCompile(`^\d+$`).MatchString(p.Header.Get("Retry-After")) {
 		t.Errorf("Retry-After is %q", p.Header.Get("Retry-After"))
 	}

@@ -49,8 +49,11 @@ func TestWebTakesTransfers(t *testing.T) {
 	}
 	buyer := w.Browser(t)
 	buyer.Post("/take", "code", code).Says(t, "the code", 200, "“Olga”", "Your email")
-	buyer.Post("/take/email", "code", code, "email", "buyer@people.example").Says(t, "the email", 200, "Check your email")
-	buyer.Post("/take/register", "code", code, "mail_code", w.MailedCode("buyer@people.example")).
+	mailed := buyer.Post("/take/email", "code", code, "email", "buyer@people.example")
+	mailed.Says(t, "the email", 200, "Check your email")
+	buyer.Post("/take/register", "code", code, "flow", flowOf(mailed), "mail_code", w.MailedDigits("buyer@people.example")).
 		Leads(t, "taking it over with a code", "/take/done/"+other.ID)
+	owner.Get("/handed-over").Says(t, "what was handed over", 200, record.ProductName, other.ProductName, "Handed over on")
+	buyer.Get("/handed-over").Says(t, "nothing", 200, "You haven’t handed over a warranty.")
 	w.Browser(t).Post("/take", "code", code).Says(t, "again", 422, "already registered", "the person who gave you the code")
 }

@@ -132,6 +132,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /setup", page: web.doSetup, open: true, setup: true},
 
 		{pattern: "GET /offline", page: web.offline, open: true},
+		{pattern: "GET /help", page: web.help, open: true},
 		{pattern: "GET /shortcuts", page: web.shortcuts, personal: true},
 		{pattern: "GET /docs", page: web.docs, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
@@ -175,6 +176,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /warranties/views", page: web.saveView},
 		{pattern: "POST /warranties/views/{id}/delete", page: web.deleteView},
 		{pattern: "POST /jobs/{id}/restore", page: web.restoreBulk},
+		{pattern: "GET /handed-over", page: web.handedOver},
 		{pattern: "GET /trash", page: web.trash},
 		{pattern: "POST /trash/{id}/restore", page: web.restoreWarranty},
 		{pattern: "GET /warranties/{id}/label", page: web.label},
