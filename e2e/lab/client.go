@@ -138,7 +138,7 @@ func (p *Process) SetUp() error {
 	if code == nil {
 		return fmt.Errorf("svcd printed no set-up link: %s", p.Output())
 	}
-	form := url.Values{"code": {code[1]}, "name": {"Operator"}, "email": {"operator@people.example"}, "password": {Password}}
+	form := url.Values{"code": {code[1]}, "name": {"Operator"}, "email": {"operator@people.example"}, "password": {Password}, "signup": {"open"}}
 	a, err := p.Try(Call{Method: "POST", Path: "/setup", Body: form.Encode(),
 		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}})
 	if err == nil && a.Status != http.StatusOK { // after a redirect

@@ -95,7 +95,7 @@ func (l *workload) setUp(servers []*server) error {
 		if code == nil {
 			continue
 		}
-		resp, err := http.PostForm(s.url+"/setup", url.Values{"code": {string(code[1])}, "name": {"Operator"},
+		resp, err := http.PostForm(s.url+"/setup", url.Values{"code": {string(code[1])}, "name": {"Operator"}, "signup": {"open"},
 			"email": {"operator@people.example"}, "password": {password}})
 		if err != nil {
 			return err

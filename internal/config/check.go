@@ -88,6 +88,13 @@ func oneOf(first, second string, field func(*Config) *bool) func(*Config, string
 	}
 }
 
+func setSignup(c *Config, v string) error {
+	if c.SignupSet = v != ""; !c.SignupSet {
+		return nil
+	}
+	return oneOf("open", "closed", func(c *Config) *bool { return &c.SignupClosed })(c, v)
+}
+
 func setLogLevel(c *Config, v string) error {
 	level, ok := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,

@@ -211,10 +211,12 @@ func Table() []Setting {
 		},
 		{
 			Flag:    "signup",
-			Default: "open",
+			Default: "as chosen at the set-up, or else open",
 			arg:     "open|closed",
-			Help:    "who can register: anyone, or nobody if closed: the operator adds accounts with svcd user add",
-			set:     oneOf("open", "closed", func(c *Config) *bool { return &c.SignupClosed }),
+			derive:  func(Config) string { return "" },
+			Help: "who can register: anyone, or nobody if closed: the operator adds accounts with svcd user add, and " +
+				"customers register what a business issued to them",
+			set: setSignup,
 		},
 		{
 			Flag:    "rate-limit",

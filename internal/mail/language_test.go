@@ -111,7 +111,7 @@ func everyMail(t Texts) []Message {
 	ending := Ending{Product: "Pan", Reference: "WR-1", Last: last}
 	list := []Message{
 		t.VerifyEmail(to, "Ann", "CODE", base), t.ResetPassword(to, "Ann", "CODE", base), t.SignInCode(to, "", "CODE", base),
-		t.PasswordChanged(to, "Ann", c), t.PasswordWasReset(to, "Ann", c), t.PasswordSetByOperator(to, "Ann", c), t.SetUp(to, "Ann", c),
+		t.PasswordChanged(to, "Ann", c), t.PasswordWasReset(to, "Ann", c), t.PasswordSetByOperator(to, "Ann", c), t.SetUp(to, "Ann", c), t.TestMail(to, base),
 		t.TokenCreated(to, "Ann", "till", nil, c), t.TokenCreated(to, "Ann", "", new("Halden"), c),
 		t.AppConnected(to, "Ann", "Assistant", nil, c), t.AppConnected(to, "Ann", "", new("Halden"), c), t.AppConnected(to, "Ann", "Assistant", new("http://spam"), c),
 		t.TokenCreated(to, "Ann", "till", new("http://spam"), c), t.NewSignIn(to, "Ann", Circumstances{At: c.At, Program: "curl"}),

@@ -87,6 +87,11 @@ func (t Texts) PasswordSetByOperator(to, name string, c Circumstances) Message {
 	return t.notice(to, name, "password_was_reset", t.get("password_set.what"), c)
 }
 
+// TestMail shows whether the mail server sends emails.
+func (t Texts) TestMail(to, publicURL string) Message {
+	return t.message("test_mail", to, "", t.greeting(""), publicURL)
+}
+
 // SetUp tells the first administrator that the service is set up.
 func (t Texts) SetUp(to, name string, c Circumstances) Message {
 	return t.notice(to, name, "set_up", t.get("set_up.what"), c)

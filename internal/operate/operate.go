@@ -120,7 +120,8 @@ func openService(ctx context.Context, c config.Config, log *slog.Logger) (*servi
 		return nil, err
 	}
 	s := service.New(st, log)
-	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
+	s.PublicURL, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.RateLimit, c.MaxTokenRate
+	s.SignupClosed, s.SignupSet = c.SignupClosed, c.SignupSet
 	s.StorageLimit, s.MailLimit, s.OrganizationLimit = int64(c.StorageLimit)<<20, c.MailLimit, c.OrganizationLimit
 	if !c.NoMetadataDocuments {
 		s.Documents = (&outbound.Client{}).JSON

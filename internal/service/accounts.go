@@ -90,10 +90,20 @@ func (s *Service) refuseClosed(ctx context.Context) error {
 		return err
 	case !done:
 		return errNotSetUp
-	case s.SignupClosed:
-		return errSignupClosed
 	}
-	return nil
+	closed, err := s.signupClosed(ctx)
+	if err == nil && closed {
+		err = errSignupClosed
+	}
+	return err
+}
+
+// signupClosed reports whether nobody can register: as the operator set it, or else as it was chosen at the set-up.
+func (s *Service) signupClosed(ctx context.Context) (bool, error) {
+	if s.SignupSet || s.SignupClosed {
+		return s.SignupClosed, nil
+	}
+	return s.Store.SignupClosed(ctx)
 }
 
 // SignOut ends the session of the request.

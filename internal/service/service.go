@@ -33,8 +33,9 @@ type Service struct {
 
 	// PublicURL is the base of all absolute URLs, without a trailing slash.
 	PublicURL string
-	// SignupClosed allows nobody to register.
-	SignupClosed bool
+	// SignupClosed allows nobody to register but customers, with the code of a hand-over. If the operator did not set it,
+	// which SignupSet tells, it is what was chosen at the set-up.
+	SignupClosed, SignupSet bool
 	// MailLimit is the number of new people whom a person may email per day, over all of their organizations, and
 	// of immediate emails about records; 0 means no limit.
 	MailLimit int

@@ -50,22 +50,51 @@ func (s *Service) SetupLink(ctx context.Context) (link string, expires time.Time
 	return s.PublicURL + "/setup#" + code, expires, err
 }
 
-// SetUp makes the first administrator with the code of a set-up link, and signs in. The address counts as verified,
-// like those of accounts that the operator adds. All links end.
-func (s *Service) SetUp(
-	ctx context.Context, p warranty.Principal, code string, in warranty.Register,
-) (warranty.Session, error) {
-	if err := in.Check(); err != nil {
-		return warranty.Session{}, err
-	}
+// SetUp is what the first administrator chooses.
+type SetUp struct {
+	Code string // of a set-up link
+	warranty.Register
+	SignupOpen bool // anyone can register
+}
+
+// checkSetupCode returns an error unless a code is that of a set-up link.
+func (s *Service) checkSetupCode(ctx context.Context, p warranty.Principal, code string) error {
 	if err := s.throttle(ctx, SignInAttempts, p.Address); err != nil {
-		return warranty.Session{}, err
+		return err
 	}
 	valid, err := s.Store.IsSetupCode(ctx, warranty.HashCode(code), s.now())
 	if err == nil && !valid {
 		err = errSetupCode()
 	}
-	if err != nil {
+	return err
+}
+
+// TestMail sends an email to someone with the code of a set-up link. refused is what the mail server said instead.
+func (s *Service) TestMail(
+	ctx context.Context, p warranty.Principal, code, email string,
+) (refused string, err error) {
+	in := warranty.RequestSignInCode{Email: email}
+	if err := in.Check(); err != nil {
+		return "", err
+	}
+	if err := s.checkSetupCode(ctx, p, code); err != nil {
+		return "", err
+	}
+	m := mail.In(p.Locale).TestMail(in.Email, s.PublicURL)
+	m.ID = s.NewID().String()
+	if err := s.Mail.Send(ctx, m); err != nil {
+		return errorText(err.Error()), nil
+	}
+	return "", nil
+}
+
+// SetUp makes the first administrator with the code of a set-up link, and signs in. The address counts as verified,
+// like those of accounts that the operator adds. All links end.
+func (s *Service) SetUp(ctx context.Context, p warranty.Principal, in SetUp) (warranty.Session, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Session{}, err
+	}
+	if err := s.checkSetupCode(ctx, p, in.Code); err != nil {
 		return warranty.Session{}, err
 	}
 	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.Password, s.Random)
@@ -83,6 +112,9 @@ func (s *Service) SetUp(
 			return cmp.Or(err, errSetupCode())
 		}
 		if err := insertUser(tx, p, user, hash); err != nil {
+			return err
+		}
+		if err := tx.ChooseSignup(!in.SignupOpen); err != nil {
 			return err
 		}
 		return s.welcomeAdmin(tx, p, session)

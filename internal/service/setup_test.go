@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
@@ -38,7 +39,7 @@ func TestNobodyTakesTheFirstAccount(t *testing.T) {
 		wrong.Says(t, "a wrong code", 422, "already used or has expired")
 		equal(t, "the name typed", wrong.Value("name"), "Mara")
 		b.Post("/setup", "code", code, "name", "Mara", "email", "mara@shop.example", "password", "short").Says(t, "a short password", 422, "12 characters")
-		b.Post("/setup", "code", code, "name", "Mara", "email", "mara@shop.example", "password", passwordCanary).Leads(t, "set-up", "/admin?done=set_up")
+		b.Post("/setup", "code", code, "name", "Mara", "email", "mara@shop.example", "password", passwordCanary, "signup", "open").Leads(t, "set-up", "/admin?done=set_up")
 		b.Get("/admin?done=set_up").Says(t, "the admin page", 200, "You are its administrator")
 
 		other := w.Browser(t)
@@ -81,7 +82,7 @@ func TestOneFirstAdministrator(t *testing.T) {
 		for i, code := range codes {
 			all.Go(func() {
 				in := warranty.Register{Name: "Mara", Email: fmt.Sprintf("mara%d@shop.example", i), Password: passwordCanary}
-				_, failures[i] = worlds[i%len(worlds)].Service.SetUp(context.Background(), warranty.Principal{Door: warranty.DoorWeb}, code, in)
+				_, failures[i] = worlds[i%len(worlds)].Service.SetUp(context.Background(), warranty.Principal{Door: warranty.DoorWeb}, service.SetUp{Code: code, Register: in})
 			})
 		}
 		all.Wait()
@@ -108,7 +109,7 @@ func TestSetupLinksEnd(t *testing.T) {
 		use := func(what, code string) {
 			t.Helper()
 			in := warranty.Register{Name: "Eve", Email: "eve@people.example", Password: passwordCanary}
-			if _, err := w.Service.SetUp(context.Background(), warranty.Principal{}, code, in); err == nil {
+			if _, err := w.Service.SetUp(context.Background(), warranty.Principal{}, service.SetUp{Code: code, Register: in}); err == nil {
 				t.Errorf("%s works", what)
 			}
 		}
@@ -121,5 +122,68 @@ func TestSetupLinksEnd(t *testing.T) {
 		}
 		use("a link after the first account", code)
 		w.Must(201, made("POST", "/api/auth/register", "", fields{"name": "Kim", "email": "kim@people.example", "password": passwordCanary}))
+	})
+}
+
+// TestSignupIsChosenAtTheSetUp: it is closed unless chosen, on all replicas; the operator's setting goes first, and
+// customers of a business register what it issued.
+func TestSignupIsChosenAtTheSetUp(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w, other := worlds[0], worlds[len(worlds)-1]
+		w.Unset()
+		b := w.Browser(t)
+		b.Get("/setup").Says(t, "the page", 200, `value="closed" checked`, "Only people you add")
+		b.Post("/setup", "code", setupCode(t, w), "name", "Mara", "email", "mara@shop.example", "password", passwordCanary).
+			Leads(t, "set-up", "/admin?done=set_up")
+		register := func(name string) servertest.Answer {
+			return other.Do(made("POST", "/api/auth/register", "", fields{"name": name, "email": name + "@people.example", "password": passwordCanary}))
+		}
+		refused(t, "registering", register("kim"), warranty.RoleNotAllowed)
+		shop, lia := w.issuer("Ann"), w.person("Lia", true)
+		shop.sells(warranty.CreateWarranty{CustomerEmail: "kim@people.example"})
+		taken, err := other.Service.RegisterHandover(ctx, warranty.Principal{}, warranty.RegisterHandover{Code: w.mailedCode("kim@people.example")})
+		if err != nil || taken.User.Email != "kim@people.example" {
+			t.Errorf("a customer: %+v, %v", taken.User, err)
+		}
+		if _, err := w.Service.OfferTransfer(ctx, lia.Principal, warranty.OfferTransfer{
+			ID: warranty.WarrantyKey{ID: w.record(lia, "").ID}, Email: "noa@people.example"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Service.RegisterHandover(ctx, warranty.Principal{},
+			warranty.RegisterHandover{Code: w.mailedCode("noa@people.example")}); codeOf(err) != warranty.RoleNotAllowed {
+			t.Errorf("who was given a warranty by a person: %v", err)
+		}
+		other.Service.SignupSet = true
+		if a := register("noa"); a.Status != 201 {
+			t.Errorf("with --signup open: %d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// refusing is a mail server that takes nothing.
+type refusing struct{}
+
+func (refusing) Send(context.Context, mail.Message) error { return errors.New("535 Authentication failed") }
+
+// TestSetupTestsEmail: the page sends an email to whoever has the link, and shows what the mail server said.
+func TestSetupTestsEmail(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Unset()
+		w.Service.RequireVerified = true
+		code, b, o := setupCode(t, w), w.Browser(t), &outbox{}
+		test := func(pairs ...string) servertest.Page {
+			return b.Post("/setup/test", append(pairs, "name", "Mara", "password", passwordCanary)...)
+		}
+		w.Service.Mail = o
+		test("code", "wrong", "email", "mara@shop.example").Says(t, "without the link", 422, "already used or has expired")
+		test("code", code, "email", "mara").Says(t, "a wrong address", 422, `id="email-error"`)
+		equal(t, "emails", len(o.sent), 0)
+		sent := test("code", code, "email", "mara@shop.example")
+		sent.Says(t, "the test", 200, "The mail server took an email to mara@shop.example", `value="Mara"`)
+		sent.Hides(t, "the test", passwordCanary)
+		equal(t, "sent", o.take(), []string{"mara@shop.example: Your warranty service can send emails"})
+		w.Service.Mail = refusing{}
+		test("code", code, "email", "mara@shop.example").Says(t, "refused", 200, "535 Authentication failed")
+		equal(t, "the accounts", w.Count(`SELECT count(*) FROM users`), 0)
 	})
 }

@@ -318,9 +318,16 @@ func (s *Service) RegisterHandover(
 	if err != nil {
 		return out, err
 	}
+	// Customers of a business are invited by it.
+	closed := false
+	if h.Transfer {
+		if closed, err = s.signupClosed(ctx); err != nil {
+			return out, err
+		}
+	}
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		signsIn := h.SignsInUntil != nil && now.Before(*h.SignsInUntil)
-		user, err := s.lockTaker(tx, p, newcomer, signsIn, now)
+		user, err := s.lockTaker(tx, p, newcomer, signsIn, closed, now)
 		if err != nil {
 			return err
 		}
@@ -356,9 +363,9 @@ var ErrHasAccount = warranty.Refuse(warranty.AlreadyExists,
 
 // lockTaker locks the account of an address that its owner has just verified, or creates it. An account that
 // has the address without having verified it is set aside (ADR 16). Unless signIn is set, an account with the
-// address is an error.
+// address is an error; if closed is set, creating one is.
 func (s *Service) lockTaker(
-	tx *store.Tx, p warranty.Principal, newcomer warranty.User, signIn bool, now time.Time,
+	tx *store.Tx, p warranty.Principal, newcomer warranty.User, signIn, closed bool, now time.Time,
 ) (warranty.User, error) {
 	owner, err := tx.AddressOwner(newcomer.Email)
 	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
@@ -387,7 +394,7 @@ func (s *Service) lockTaker(
 			return newcomer, err
 		}
 	}
-	if s.SignupClosed {
+	if closed {
 		return newcomer, errSignupClosed
 	}
 	return newcomer, insertUser(tx, p, newcomer, "")

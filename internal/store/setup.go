@@ -41,3 +41,26 @@ func (t *Tx) ReachFirstAccount(now time.Time) (bool, error) {
 	}
 	return true, t.later(`DELETE FROM setup_codes`)
 }
+
+// The values of service_settings.signup.
+const (
+	signupOpen   = "open"
+	signupClosed = "closed"
+)
+
+// ChooseSignup stores who can register.
+func (t *Tx) ChooseSignup(closed bool) error {
+	signup := signupOpen
+	if closed {
+		signup = signupClosed
+	}
+	return t.exactlyOne(`INSERT INTO service_settings (one, signup) VALUES (1, $1)
+		ON CONFLICT (one) DO UPDATE SET signup = excluded.signup`, signup)
+}
+
+// SignupClosed reports whether nobody can register, as it was chosen at the set-up.
+func (s *Store) SignupClosed(ctx context.Context) (closed bool, err error) {
+	err = s.db.Query(ctx, `SELECT signup FROM service_settings`,
+		func(r *engine.Row) error { closed = r.Text() == signupClosed; return nil })
+	return closed, err
+}

@@ -3,7 +3,9 @@ package web
 import (
 	"errors"
 	"net/http"
+	"strings"
 
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
@@ -14,9 +16,14 @@ var errSettingUp = errors.New("the service is being set up")
 // setupPage is the form that makes the first administrator.
 type setupPage struct {
 	form
-	PublicURL    string
-	SendsMail    bool
-	SignupClosed bool
+	PublicURL string
+	// Seen is the address of the request, without a scheme. A script replaces it by the one in the browser.
+	Seen string
+	Same bool // Seen fits PublicURL
+	// Tested is an address that an email was sent to, and Refused what the mail server said instead.
+	Tested, Refused         string
+	SendsMail               bool
+	SignupSet, SignupClosed bool // the operator set who can register, and to what
 }
 
 // checkSetUp returns errSettingUp until the service is set up.
@@ -43,17 +50,33 @@ func (web *Web) setup(w http.ResponseWriter, r *http.Request, who warranty.Princ
 		}
 		return err
 	}
-	return web.showSetup(w, r, who, form{})
+	return web.showSetup(w, r, setupPage{})
 }
 
-func (web *Web) showSetup(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
-	body := setupPage{
-		form:         f,
-		PublicURL:    web.PublicURL,
-		SendsMail:    web.Service.RequireVerified,
-		SignupClosed: web.Service.SignupClosed,
+func (web *Web) showSetup(w http.ResponseWriter, r *http.Request, p setupPage) error {
+	p.PublicURL, p.Seen = web.PublicURL, r.Host
+	_, host, _ := strings.Cut(p.PublicURL, "://")
+	p.Same = strings.EqualFold(host, p.Seen)
+	p.SendsMail = web.Service.RequireVerified
+	p.SignupSet, p.SignupClosed = web.Service.SignupSet, web.Service.SignupClosed
+	return web.show(w, r, p.status, "setup", view.Page{Title: web.t(r, "setup.title"), NoIndex: true, Body: p})
+}
+
+// testSetupMail sends an email to the address of the form, and shows what the mail server said.
+func (web *Web) testSetupMail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
 	}
-	return web.show(w, r, f.status, "setup", view.Page{Title: web.t(r, "setup.title"), NoIndex: true, Body: body})
+	f.removePasswords()
+	refused, err := web.Service.TestMail(r.Context(), who, f.Value("code"), f.Value("email"))
+	if err != nil {
+		if !web.setErrors(w, r, &f, err) {
+			return err
+		}
+		return web.showSetup(w, r, setupPage{form: f})
+	}
+	return web.showSetup(w, r, setupPage{form: f, Tested: f.Value("email"), Refused: refused})
 }
 
 // doSetup makes the first administrator and signs in.
@@ -63,13 +86,16 @@ func (web *Web) doSetup(w http.ResponseWriter, r *http.Request, who warranty.Pri
 		return err
 	}
 	who = withDevice(who)
-	in := warranty.Register{Name: f.Value("name"), Email: f.Value("email"), Password: f.Value("password")}
-	session, err := web.Service.SetUp(r.Context(), who, f.Value("code"), in)
+	session, err := web.Service.SetUp(r.Context(), who, service.SetUp{
+		Code:       f.Value("code"),
+		Register:   warranty.Register{Name: f.Value("name"), Email: f.Value("email"), Password: f.Value("password")},
+		SignupOpen: f.Value("signup") == "open",
+	})
 	if err != nil {
 		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
-		return web.showSetup(w, r, who, f)
+		return web.showSetup(w, r, setupPage{form: f})
 	}
 	web.startSession(w, who, session)
 	return redirect(w, r, "/admin?done=set_up")

@@ -130,6 +130,7 @@ func (web *Web) routes() []route {
 
 		{pattern: "GET /setup", page: web.setup, open: true, setup: true},
 		{pattern: "POST /setup", page: web.doSetup, open: true, setup: true},
+		{pattern: "POST /setup/test", page: web.testSetupMail, open: true, setup: true},
 
 		{pattern: "GET /offline", page: web.offline, open: true},
 		{pattern: "GET /help", page: web.help, open: true},

@@ -27,10 +27,9 @@ CREATE TABLE handed_over (
 ) /*sqlite: WITHOUT ROWID */;
 CREATE INDEX handed_over_of_warranty ON handed_over (warranty_id);
 
--- What is chosen at the set-up, in at most one row. Settings of the operator go first (ADR 62). signup is 'open' or
--- 'closed', and '' if nobody chose.
+-- What was chosen at the set-up, in at most one row. Settings of the operator go first (ADR 62). signup is 'open' or
+-- 'closed'.
 CREATE TABLE service_settings (
   one SMALLINT NOT NULL PRIMARY KEY,
-  name TEXT NOT NULL,
   signup TEXT NOT NULL
 );

@@ -9,10 +9,7 @@ field.hidden = document.querySelector("#code").value !== "" && !field.querySelec
 
 // Compare the address that the browser shows with the public one.
 const address = document.querySelector("[data-public]").dataset.public;
-const differs = document.querySelector("[data-differs]");
-if (location.origin === address) {
-  document.querySelector("[data-same]").hidden = false;
-} else {
-  differs.firstElementChild.textContent = differs.dataset.differs.replace("{address}", location.origin);
-  differs.hidden = false;
-}
+const same = location.origin === address;
+document.querySelector("[data-seen-address]").textContent = location.origin;
+document.querySelector("[data-same]").hidden = !same;
+document.querySelector("[data-differs]").hidden = same;
