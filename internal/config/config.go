@@ -47,7 +47,7 @@ type Config struct {
 	SMTP           *mail.Server // nil: emails are logged
 	MailFrom       *netmail.Address
 	SignupClosed   bool
-	SignupSet      bool // otherwise what was chosen at the set-up counts
+	SignupSet      bool   // otherwise what was chosen at the set-up counts
 	AdminListen    string // host:port on loopback; empty: disabled
 	// SecurityContact is the URL shown in security.txt; empty: none.
 	SecurityContact string

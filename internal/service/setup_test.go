@@ -163,7 +163,9 @@ func TestSignupIsChosenAtTheSetUp(t *testing.T) {
 // refusing is a mail server that takes nothing.
 type refusing struct{}
 
-func (refusing) Send(context.Context, mail.Message) error { return errors.New("535 Authentication failed") }
+func (refusing) Send(context.Context, mail.Message) error {
+	return errors.New("535 Authentication failed")
+}
 
 // TestSetupTestsEmail: the page sends an email to whoever has the link, and shows what the mail server said.
 func TestSetupTestsEmail(t *testing.T) {
