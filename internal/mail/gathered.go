@@ -98,21 +98,24 @@ func (t Texts) Confirmed(to, name string, list []Listed, more int, publicURL str
 
 // Registered tells businesses that customers registered warranties.
 func (t Texts) Registered(to, name string, list []Listed, more int, publicURL string) Message {
-	return t.passed("registered", to, name, list, more, publicURL)
+	all := t.listed(list, more, func(l Listed) words {
+		return t.say("registered.detail", l.Reference, t.plain(l.By, "registered.by"))
+	})
+	m := t.message("registered", to, "", t.greeting(name), all, publicURL)
+	if n := len(list) + more; n > 1 {
+		m.Subject = t.get("registered.subject_many", n)
+	}
+	return m
 }
 
 // Moved tells businesses that warranties which they issued have new owners.
 func (t Texts) Moved(to, name string, list []Listed, more int, publicURL string) Message {
-	return t.passed("moved", to, name, list, more, publicURL)
-}
-
-func (t Texts) passed(key, to, name string, list []Listed, more int, publicURL string) Message {
 	all := t.listed(list, more, func(l Listed) words {
-		return t.say(key+".detail", l.Reference, t.plain(l.By, key+".by"))
+		return t.say("moved.detail", l.Reference, t.plain(l.By, "moved.by"))
 	})
-	m := t.message(key, to, "", t.greeting(name), all, publicURL)
+	m := t.message("moved", to, "", t.greeting(name), all, publicURL)
 	if n := len(list) + more; n > 1 {
-		m.Subject = t.get(key+".subject_many", n)
+		m.Subject = t.get("moved.subject_many", n)
 	}
 	return m
 }

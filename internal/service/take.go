@@ -245,7 +245,9 @@ func (s *Service) tryDigits(ctx context.Context, in warranty.RegisterHandover, n
 	page := warranty.HashSecret(in.Flow)
 	asked, err := s.Store.AskedCode(ctx, page)
 	if errors.Is(err, warranty.ErrNotFound) {
-		return code, refuseDigits("invalid_code", "This code is wrong. Check the latest email.")
+		var c warranty.Checks
+		c.Add("code", "invalid_code", "This code is wrong. Check the latest email.")
+		return code, c.Err()
 	}
 	if err != nil {
 		return code, err
@@ -260,24 +262,19 @@ func (s *Service) tryDigits(ctx context.Context, in warranty.RegisterHandover, n
 		counted, err = tx.CountTry(page, warranty.ShortCodeTries)
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return code, err
-	case !counted:
-		return code, refuseDigits("too_many_tries", "You entered five wrong codes. Send a new code.")
-	case !asked.Expires.After(now):
-		return code, refuseDigits("expired", "This code has expired. Send a new one.")
-	case code != asked.Digits:
-		return code, refuseDigits("invalid_code", "This code is wrong. Check the latest email.")
 	}
-	return code, nil
-}
-
-// refuseDigits says why six digits do nothing.
-func refuseDigits(code, format string) error {
 	var c warranty.Checks
-	c.Add("code", code, "%s", warranty.Text{Format: format})
-	return c.Err()
+	switch {
+	case !counted:
+		c.Add("code", "too_many_tries", "You entered five wrong codes. Send a new code.")
+	case !asked.Expires.After(now):
+		c.Add("code", "expired", "This code has expired. Send a new one.")
+	case code != asked.Digits:
+		c.Add("code", "invalid_code", "This code is wrong. Check the latest email.")
+	}
+	return code, c.Err()
 }
 
 // RegisterHandover takes a warranty for someone who is not signed in: the emailed code proves that the address
