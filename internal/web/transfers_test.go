@@ -33,7 +33,7 @@ func TestWebTakesTransfers(t *testing.T) {
 	b := w.Browser(t)
 	code := w.MailedCode("new@people.example")
 	shown := b.Post("/take", "code", code)
-	shown.Says(t, "the link", 200, record.ProductName, "transferred to you", "“Olga”", "A person, not a business", "receipt.pdf",
+	shown.Says(t, "the link", 200, record.ProductName, "“Olga” transfers this warranty to you", "A person, not a business", "receipt.pdf",
 		"the previous owner no longer has it", "Works until", "Offered to new@people.example.")
 	shown.Hides(t, "the link", "contract.pdf", "Your email")
 	b.Post("/take/register", "code", code).Leads(t, "taking it over", "/take/done/"+record.ID)
