@@ -89,10 +89,14 @@ func oneOf(first, second string, field func(*Config) *bool) func(*Config, string
 }
 
 func setSignup(c *Config, v string) error {
-	if c.SignupSet = v != ""; !c.SignupSet {
-		return nil
+	var closed bool
+	if v != "" {
+		if err := oneOf("open", "closed", func(*Config) *bool { return &closed })(c, v); err != nil {
+			return err
+		}
 	}
-	return oneOf("open", "closed", func(c *Config) *bool { return &c.SignupClosed })(c, v)
+	c.Signup = v
+	return nil
 }
 
 func setLogLevel(c *Config, v string) error {

@@ -46,8 +46,7 @@ type Config struct {
 	TrustedProxies limit.Proxies
 	SMTP           *mail.Server // nil: emails are logged
 	MailFrom       *netmail.Address
-	SignupClosed   bool
-	SignupSet      bool   // otherwise what was chosen at the set-up counts
+	Signup         string // open, closed, or empty for what was chosen at the set-up
 	AdminListen    string // host:port on loopback; empty: disabled
 	// SecurityContact is the URL shown in security.txt; empty: none.
 	SecurityContact string

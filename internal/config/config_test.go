@@ -132,7 +132,7 @@ var samples = []struct {
 		two:    "Warranty <a@b.example>",
 		got2:   `"Warranty" <a@b.example>`,
 	},
-	{flag: "signup", field: "SignupClosed", def: false, one: "closed", gotOne: true, two: "open", got2: false},
+	{flag: "signup", field: "Signup", def: "", one: "closed", gotOne: "closed", two: "open", got2: "open"},
 	{flag: "rate-limit", field: "RateLimit", def: 100, one: "1", gotOne: 1, two: "2", got2: 2},
 	{
 		flag:   "files",
