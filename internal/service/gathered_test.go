@@ -137,7 +137,7 @@ func TestChangesOfPromisesAreGathered(t *testing.T) {
 		end(ids[0], "2027-12-31")
 		w.notices(clock, 10*time.Minute)
 		equal(t, "changed back", o.take(), []string{})
-		equal(t, "pending", w.Count(`SELECT count(*) FROM mail_notices`), 0)
+		equal(t, "pending", w.Count(`SELECT count(*) FROM mail_notices WHERE kind = 1`), 0)
 
 		reduced := func(p person, id warranty.ID) (list []string) {
 			t.Helper()

@@ -191,15 +191,16 @@ var mailSenders = map[string]mailSender{
 		_, err := shop.Service.ConvertAccount(ctx, shop.admin.Principal, warranty.ConvertAccount{OrganizationName: "Halden", Name: "Ann", Email: to, Password: servertest.Password})
 		return err
 	}, tooManyMails},
-	"change of a promise": {1, func(shop issuer, _ string) error {
+	// The shop also hears that its customer registered.
+	"change of a promise": {2, func(shop issuer, _ string) error {
 		id := shop.held(shop.person("Kim", true))
 		return put(func(in *warranty.UpdateWarranty) { in.EndDate = new(date("2026-11-30")) })(shop, id)
 	}, nil},
-	"claim filed": {1, func(shop issuer, _ string) error {
+	"claim filed": {2, func(shop issuer, _ string) error {
 		_, err := shop.filed(warranty.Approved)
 		return err
 	}, nil},
-	"claim decided": {1, func(shop issuer, _ string) error {
+	"claim decided": {2, func(shop issuer, _ string) error {
 		claim, err := shop.filed("")
 		if err != nil {
 			return err
@@ -207,7 +208,7 @@ var mailSenders = map[string]mailSender{
 		_, err = shop.Service.MoveClaim(ctx, shop.acting.Principal, warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: warranty.Approved})
 		return err
 	}, nil},
-	"message about a claim": {1, func(shop issuer, _ string) error {
+	"message about a claim": {2, func(shop issuer, _ string) error {
 		claim, err := shop.filed("")
 		if err != nil {
 			return err
