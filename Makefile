@@ -56,7 +56,7 @@ test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 .PHONY: long
 long: ## run all of the matrices and properties that make test runs a part of on PostgreSQL
 	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store \
-		./warranty ./api ./internal/sheet ./internal/cli ./internal/limit ./internal/archive
+		./warranty ./api ./internal/paper ./internal/sheet ./internal/cli ./internal/limit ./internal/archive
 	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -run=RoundTrip ./internal/web
 
 .PHONY: feed
@@ -119,7 +119,7 @@ update-golden: generate
 screenshots: ## update the screenshots in docs/screenshots
 	mkdir -p docs/screenshots
 	cd e2e && SVC_SCREENSHOTS=$(CURDIR)/docs/screenshots ../$(SERVICES) \
-		go test -count=1 -tags=$(TAGS) -run='^TestPictures$$' ./browser
+		go test -count=1 -tags=$(TAGS) -run='^(TestPictures|TestLabelsOnPaper|TestSlipsAndCertificatesOnPaper)$$' ./browser
 
 .PHONY: fmt
 fmt: ## format the code

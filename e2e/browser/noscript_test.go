@@ -223,14 +223,14 @@ func (b *tab) mustNotNeedScript(t *testing.T) {
 		const all = (selector, filter, problem) => [...document.querySelectorAll(selector)].filter(filter)
 			.map(e => problem + ": " + e.outerHTML.slice(0, 200));
 		const hasText = e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
-		const mayBeHidden = "dialog, details:not([open]), [role=tablist], option, .closer, .ends, [data-copy], [data-print]"
+		const mayBeHidden = "dialog, details:not([open]), [role=tablist], option, .closer, .ends, [data-copy]"
 			+ ", .bulk, .other" // the style sheet shows them once something is chosen
 			+ ", .order, .people .w"; // and these if rows are cards
 		return [
 			...(matchMedia("(scripting: none)").matches ? [] : ["scripts are enabled"]),
 			...(document.querySelector("h1")?.checkVisibility() ? [] : ["no visible heading"]),
 			...all("main *", e => hasText(e) && !e.checkVisibility() && !e.closest(mayBeHidden), "hidden"),
-			...all("button:is([data-copy], [data-print], [data-open], [data-theme-toggle])", e => e.checkVisibility(), "needs a script"),
+			...all("button:is([data-copy], [data-open], [data-theme-toggle])", e => e.checkVisibility(), "needs a script"),
 			...all("main [data-open]", e => !e.getAttribute("href"), "has no link"),
 			...all("form", f => !f.closest("dialog") && !f.querySelector("button:not([type=button])"), "has no submit button"),
 		];

@@ -72,14 +72,20 @@ func (b *tab) picture(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	writePicture(t, os.Getenv("SVC_SCREENSHOTS"), name, shown)
+}
+
+// writePicture writes a picture to a folder, if there is one.
+func writePicture(t testing.TB, folder, name string, shown image.Image) {
+	t.Helper()
 	var small bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewColours(shown)); err != nil {
 		t.Fatal(err)
 	}
 	if small.Len() > maxPicture {
-		t.Errorf("the screenshot %s has %d bytes, want at most %d", name, small.Len(), maxPicture)
+		t.Errorf("the picture %s has %d bytes, want at most %d", name, small.Len(), maxPicture)
 	}
-	if folder := os.Getenv("SVC_SCREENSHOTS"); folder != "" {
+	if folder != "" {
 		if err := os.WriteFile(filepath.Join(folder, name+".png"), small.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}

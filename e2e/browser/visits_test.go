@@ -189,7 +189,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		add(nora, path)
 		add(stranger, verify)
 		if status == "active" {
-			add(nora, path+"/edit", path+"/label", path+"?done=updated")
+			add(nora, path+"/edit", path+"?done=updated")
 			add(stranger, verify+"?serial=wrong")
 		}
 	}
@@ -354,10 +354,10 @@ func byForms() []visit {
 			return b.press(t, "Delete")
 		}},
 		{who: keeper, path: "/trash, with a record", by: func(t testing.TB, b *tab) int { return b.open(t, "/trash") }},
-		{who: keeper, path: "/labels, printed", by: func(t testing.TB, b *tab) int { return b.labels(t, "small", "inside") }},
+		{who: keeper, path: "/labels, printed", by: func(t testing.TB, b *tab) int { return b.label(t, "inside") }},
 		{who: keeper, path: "/labels, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/labels?reference=WR-1")
-			return b.press(t, "Show labels")
+			return b.press(t, "Preview")
 		}},
 		{who: keeper, path: "/issue, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/issue?product=typed")

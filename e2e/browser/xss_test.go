@@ -148,7 +148,7 @@ func TestTextStaysText(t *testing.T) {
 			owner, anyone := mallory.another(t), stranger.another(t)
 			for p := range queue {
 				t.Run(p.payload, func(t *testing.T) {
-					for _, path := range []string{p.record, p.record + "/label", p.claim} {
+					for _, path := range []string{p.record, p.claim} {
 						owner.mustOpen(t, path)
 						owner.mustBeText(t, p.payload)
 					}

@@ -7,35 +7,34 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/describe"
-	"warranty.example/svc/internal/paper"
-	"warranty.example/svc/warranty"
+	"warranty.example/svc/internal/service"
 )
 
 // certificate serves the certificate of a warranty as a compact JWS.
 func (s *Server) certificate(w http.ResponseWriter, r *http.Request) {
 	s.sendCertificate(w, r, "application/jwt", ".jwt",
-		func(_ warranty.CertificateClaims, jws string) ([]byte, error) { return []byte(jws), nil })
+		func(_ *http.Request, c service.PrintedCertificate) ([]byte, error) { return []byte(c.Signed), nil })
 }
 
-// printedCertificate serves the certificate of a warranty as a page to print.
+// printedCertificate serves the certificate of a warranty as a page to print, in the reader's language.
 func (s *Server) printedCertificate(w http.ResponseWriter, r *http.Request) {
-	s.sendCertificate(w, r, "application/pdf", ".pdf", paper.Certificate)
+	s.sendCertificate(w, r, "application/pdf", ".pdf", s.pages.CertificatePDF)
 }
 
 func (s *Server) sendCertificate(w http.ResponseWriter, r *http.Request, mediaType, suffix string,
-	encode func(warranty.CertificateClaims, string) ([]byte, error),
+	encode func(*http.Request, service.PrintedCertificate) ([]byte, error),
 ) {
-	claims, jws, err := s.Service.Certificate(r.Context(), callerOf(r).Principal, r.PathValue("reference"))
+	c, err := s.Service.PublicCertificate(r.Context(), callerOf(r).Principal, r.PathValue("reference"))
 	var body []byte
 	if err == nil {
-		body, err = encode(claims, jws)
+		body, err = encode(r, c)
 	}
 	certificateHeaders(w)
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
-	sendFile(w, mediaType, string(claims.ReferenceNumber)+suffix, len(body))
+	sendFile(w, mediaType, string(c.ReferenceNumber)+suffix, len(body))
 	_, _ = w.Write(body) // fails only when the client has disconnected
 }
 

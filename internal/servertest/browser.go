@@ -28,6 +28,7 @@ type Browser struct {
 	Account string
 	Product string // the cookie with the product that was issued last
 	Columns string // the cookie with the columns of the list
+	Slip    string // the cookie with the size of slips
 	Next    string // the cookie with the page that a person who resets a password came for
 	// Language is the cookie with the language that was chosen on a public page, and Accept the languages that
 	// the browser accepts.
@@ -92,7 +93,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product, b.Columns, b.Language, b.Next} {
+	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product, b.Columns, b.Slip, b.Language, b.Next} {
 		if cookie != "" {
 			req.Header.Add("Cookie", cookie)
 		}
@@ -124,6 +125,8 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 			kept = &b.Product
 		case "__Host-svc_columns":
 			kept = &b.Columns
+		case "__Host-svc_slip":
+			kept = &b.Slip
 		case "__Host-svc_language":
 			kept = &b.Language
 		case "__Host-svc_next":
@@ -150,7 +153,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 func (b *Browser) checkCookie(c *http.Cookie, text string) {
 	b.T.Helper()
 	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account", "__Host-svc_product",
-		"__Host-svc_columns", "__Host-svc_language", "__Host-svc_next"}
+		"__Host-svc_columns", "__Host-svc_language", "__Host-svc_next", "__Host-svc_slip"}
 	if !slices.Contains(names, c.Name) || !c.HttpOnly || !c.Secure ||
 		c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		b.T.Errorf("the cookie is %s", wholeSecret.ReplaceAllString(text, "…"))

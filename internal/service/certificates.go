@@ -16,26 +16,85 @@ import (
 func (s *Service) Certificate(
 	ctx context.Context, p warranty.Principal, typed string,
 ) (claims warranty.CertificateClaims, jws string, err error) {
+	c, err := s.PublicCertificate(ctx, p, typed)
+	return c.Claims, c.Signed, err
+}
+
+// PrintedCertificate is what a printed certificate is made of.
+type PrintedCertificate struct {
+	warranty.Verification
+	// Record is nil for those who have only the reference number. They get a masked serial number.
+	Record *warranty.Warranty
+	// Issuer is what the customers of the organization that issued the warranty see of it.
+	Issuer *warranty.Profile
+	// Claims and Signed, the certificate as a JWS, are empty if no organization with a verified domain stands behind the
+	// warranty, or if certificates are off.
+	Claims warranty.CertificateClaims
+	Signed string
+}
+
+// PublicCertificate returns what Certificate does, and what its printed form says besides.
+func (s *Service) PublicCertificate(
+	ctx context.Context, p warranty.Principal, typed string,
+) (c PrintedCertificate, err error) {
 	if err := s.throttle(ctx, VerifyAttempts, p.Address); err != nil {
-		return claims, "", err
+		return c, err
 	}
 	reference, err := warranty.ParseReference(typed)
 	if err != nil || s.SigningKey == nil {
-		return claims, "", warranty.ErrUnknownReference
+		return c, warranty.ErrUnknownReference
 	}
 	now := s.now()
 	w, by, err := s.Store.WarrantyByReference(ctx, reference, now)
 	if errors.Is(err, warranty.ErrNotFound) {
-		return claims, "", warranty.ErrUnknownReference
+		return c, warranty.ErrUnknownReference
 	}
 	if err != nil {
-		return claims, "", err
+		return c, err
 	}
 	w.Show(s.today())
-	claims, ok := w.Certified(by, s.PublicURL, now)
-	if !ok {
-		return claims, "", warranty.ErrUnknownReference
+	if !by.Backing().Verified() {
+		return c, warranty.ErrUnknownReference
 	}
+	c.Verification = w.Verified(by, "", now)
+	c.Claims, c.Signed, err = s.sign(ctx, w, by, now)
+	return c, err
+}
+
+// OwnCertificate returns what the printed certificate of a warranty of the principal says. There is one if an
+// organization issued the warranty or confirmed it, whether it has a verified domain or not.
+func (s *Service) OwnCertificate(
+	ctx context.Context, p warranty.Principal, in warranty.GetWarranty,
+) (c PrintedCertificate, err error) {
+	w, err := s.GetWarranty(ctx, p, in)
+	if err != nil {
+		return c, err
+	}
+	by, err := s.Standing(ctx, p, w)
+	if err != nil {
+		return c, err
+	}
+	if by.Backing().Party == nil {
+		return c, warranty.ErrNotFound
+	}
+	now := s.now()
+	c.Verification, c.Record = w.Verified(by, "", now), &w
+	if by.Issuer != nil {
+		if c.Issuer, err = s.Issuer(ctx, p, warranty.WarrantyKey{ID: w.ID}); err != nil {
+			return c, err
+		}
+	}
+	if by.Backing().Verified() && s.SigningKey != nil {
+		c.Claims, c.Signed, err = s.sign(ctx, w, by, now)
+	}
+	return c, err
+}
+
+// sign signs what is true of a warranty behind which an organization with a verified domain stands.
+func (s *Service) sign(
+	ctx context.Context, w warranty.Warranty, by warranty.Standing, now time.Time,
+) (claims warranty.CertificateClaims, jws string, err error) {
+	claims, _ = w.Certified(by, s.PublicURL, now)
 	// Another replica may have replaced and revoked the key since this one started.
 	keys, err := s.PublicKeys(ctx)
 	if err != nil {

@@ -126,3 +126,9 @@ func (s *Service) CancelHandover(
 		return tx.InsertEvent(w.ID, cancelled)
 	})
 }
+
+// PrintedCode returns the warranty of the principal's organization that a printed code hands over. A code that was used
+// or replaced is not found.
+func (s *Service) PrintedCode(ctx context.Context, p warranty.Principal, code string) (warranty.ID, error) {
+	return s.Store.PrintedCode(ctx, p.Account.ID, warranty.HashCode(code), s.now())
+}

@@ -86,6 +86,17 @@ func (t *Tx) CancelHandover(id warranty.ID, now time.Time) error {
 	return t.changed(id)
 }
 
+// PrintedCode returns the warranty that an open code for paper of an account hands over.
+func (s *Store) PrintedCode(
+	ctx context.Context, giver warranty.ID, code warranty.Hash, now time.Time,
+) (id warranty.ID, err error) {
+	err = queryRow(ctx, s.db, `SELECT c.warranty_id FROM offer_codes c JOIN warranties w ON w.id = c.warranty_id
+		WHERE c.code_hash = $1 AND c.giver_id = $2 AND c.email IS NULL AND c.transfer = 0 AND c.used_at IS NULL
+			AND c.expires_at > $3 AND w.deleted_at IS NULL`,
+		func(r *engine.Row) { id = r.ID() }, code, giver, now)
+	return id, err
+}
+
 // openTransfer selects the codes c of transfers that can be used at $2.
 const openTransfer = `c.transfer = 1 AND c.used_at IS NULL AND c.expires_at > $2`
 

@@ -87,6 +87,12 @@ func HAProxy(t testing.TB) string {
 	return require(t, "SVC_TEST_HAPROXY", "HAProxy")
 }
 
+// Zbarimg returns the path of zbarimg, which reads QR codes in pictures.
+func Zbarimg(t testing.TB) string {
+	t.Helper()
+	return require(t, "SVC_TEST_ZBARIMG", "zbarimg")
+}
+
 // Pdftoppm returns the path of pdftoppm, which turns the pages of a PDF into pictures.
 func Pdftoppm(t testing.TB) string {
 	t.Helper()

@@ -177,7 +177,7 @@ func (web *Web) labelSelected(w http.ResponseWriter, r *http.Request, who warran
 	}
 	return web.showLabels(w, r, who, form{Values: url.Values{
 		"references": {strings.Join(references, "\n")},
-		"size":       {sheetLabels},
+		"size":       {wholeSheet},
 		"kind":       {outsideLabels},
 		"once":       {web.Service.NewID().String()},
 	}})

@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/paper"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
@@ -20,15 +22,13 @@ type issued struct {
 	Again bool
 	// NotEmailed means that the offer was to be emailed, but a limit was reached. It is printed instead.
 	NotEmailed bool
-	// Issuer, its verified domain and TakeHost are printed on the slip.
-	Issuer, Domain, TakeHost string
+	// Size is that of the slip, and Previews are the slip in each size, if there is a code.
+	Size     paper.SlipSize
+	Previews []template.HTML
 }
 
 // Code returns the code to print, or "".
 func (i issued) Code() string { return view.Deref(i.Offer.Code) }
-
-// TakeURL returns the address in the QR code of the slip.
-func (i issued) TakeURL() string { return view.Deref(i.Offer.TakeURL) }
 
 // Mailed reports whether the offer was emailed.
 func (i issued) Mailed() bool {
@@ -42,20 +42,23 @@ func (web *Web) showIssued(w http.ResponseWriter, r *http.Request, who warranty.
 		body.Values = url.Values{}
 	}
 	body.Values.Set("once", web.Service.NewID().String())
-	domain, err := web.Service.Store.VerifiedDomain(r.Context(), who.Account.ID)
-	if err != nil {
-		return err
+	if code := body.Code(); code != "" {
+		slip, err := web.slipTexts(r.Context(), web.paperReader(r), who, body.Warranty, code)
+		if err != nil {
+			return err
+		}
+		body.Size = web.slipSize(r)
+		for _, size := range paper.SlipSizes() {
+			sheet := slip.Sheet(size)
+			body.Previews = append(body.Previews, sheet.SVG(web.t(r, "slip.label")))
+		}
 	}
-	body.Issuer, body.Domain = who.Account.Name, view.Deref(domain)
-	body.TakeHost = web.takeHost()
 	v := view.Page{Title: web.t(r, "issued.title"), Nav: "issue", Who: who, Body: body}
 	return web.show(w, r, body.status, "issued", v)
 }
 
 // takeHost returns the address where customers enter a code, as it is printed.
-func (web *Web) takeHost() string {
-	return strings.TrimPrefix(strings.TrimPrefix(web.PublicURL, "https://"), "http://") + "/take"
-}
+func (web *Web) takeHost() string { return web.host() + "/take" }
 
 // handover shows the hand-over of a warranty, without a code.
 func (web *Web) handover(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {

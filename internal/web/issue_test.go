@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	onetime     = regexp.MustCompile(`<p class="onetime">([0-9A-Z-]+)</p>`)
+	onetime     = regexp.MustCompile(`<span class="onetime">([0-9A-Z-]+)</span>`)
 	productLink = regexp.MustCompile(`href="/issue\?product=([0-9a-f-]{36})"`)
 	recordLink  = regexp.MustCompile(`href="/warranties/([0-9a-f-]{36})"`)
 	tillFields  = regexp.MustCompile(`name="(once|product)" value="([^"]*)"`)
@@ -81,7 +81,7 @@ func TestWebIssue(t *testing.T) {
 	b.Get("/issue?product="+product).Says(t, "a product", 200, "Tessel hob T64", "2 years from today", "2000000064116", "Change product")
 	form := b.open("/issue?product=" + product)
 	p := b.issue(form, "serial_number", "T64-1", "customer_name", "Kim")
-	p.Says(t, "issued", 200, "Give this to your customer", "Warranty until 29 Feb 2028", "T64-1", "Print slip", "Next sale", "Halden Electronics")
+	p.Says(t, "issued", 200, "Give this to your customer", "Covered until", "29 Feb 2028", "T64-1", "Print slip", "Next sale", "Halden Electronics")
 	code, record := first(t, onetime, p), first(t, recordLink, p)
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
 	equal(t, "requests", w.Count(`SELECT count(*) FROM idempotency WHERE operation = 'warranties.issue'`), 1)
@@ -90,6 +90,25 @@ func TestWebIssue(t *testing.T) {
 	b.Get("/issue?product=").Says(t, "another product", 200, "Choose a product", "Type a product", "Tessel hob T64")
 	b.Get("/issue?product=&q=2000000064116").Says(t, "a scanned GTIN", 200, "Tessel hob T64")
 	b.Get("/issue?product=&q=zebra").Says(t, "no product", 200, "No products match.")
+
+	// It is printed as often as needed.
+	print := func(pairs ...string) page {
+		return b.Post("/warranties/"+record+"/slip.pdf", append([]string{"account", b.account}, pairs...)...)
+	}
+	for range 2 {
+		slip := print("code", code, "size", "a6")
+		equal(t, "the slip", []any{slip.Status, slip.Header.Get("Content-Type"), strings.HasPrefix(slip.Header.Get("Content-Disposition"), "inline"), slip.Body[:5]},
+			[]any{200, "application/pdf", true, "%PDF-"})
+	}
+	print("code", "NCTF-CYJE-DWP9-HW60-0YHC").Says(t, "another code", 422, "This code no longer works. Print a new slip.")
+	w.SignedIn(t, w.Verified("Eve")).Post("/warranties/"+record+"/slip.pdf", "code", code).Says(t, "a stranger", 404, "")
+	if texts := printedText(t, print("code", code).Body); texts != "" {
+		for _, want := range []string{"Halden Electronics", "Tessel hob T64", "Covered until 29 Feb 2028", "T64-1", code[:14], code[15:], "Keep this code private until you register."} {
+			if !strings.Contains(texts, want) {
+				t.Errorf("the slip does not say %q: %s", want, texts)
+			}
+		}
+	}
 
 	again := b.issue(form)
 	again.Says(t, "sent twice", 200, "already sent", "New slip")
@@ -116,6 +135,8 @@ func TestWebIssue(t *testing.T) {
 	fresh := first(t, onetime, slip)
 	equal(t, "the old slip", preview(code), 422)
 	equal(t, "the new slip", preview(fresh), 200)
+	print("code", code).Says(t, "printing the old slip", 422, "This code no longer works.")
+	equal(t, "printing the new slip", print("code", fresh).Status, 200)
 	b.Get("/warranties/"+record+"/handover").Says(t, "the hand-over", 200, "New slip", "Email it", "Not yet registered")
 	b.Post("/warranties/"+record+"/handover", "account", b.account, "by", "email", "once", "2").
 		Says(t, "no address", 422, "Enter the customer&#39;s email address.")
@@ -180,7 +201,7 @@ func TestWebIssueOverTheLimit(t *testing.T) {
 			p.Says(t, "emailed", 200, "We email kim@people.example")
 			continue
 		}
-		p.Says(t, "not emailed", 200, "We did not email the offer", "Print slip", "Scan to register")
+		p.Says(t, "not emailed", 200, "We did not email the offer", "Print slip", "Scan with your phone")
 	}
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 4)
 }
@@ -239,21 +260,35 @@ func TestWebLabels(t *testing.T) {
 		p := b.issue(b.open("/issue?product="+product), "serial_number", fmt.Sprint("T64-", i))
 		references = append(references, first(t, regexp.MustCompile(`(WR-[0-9A-Z-]{19})`), p))
 	}
-	b.Get("/labels?reference="+references[0]).Says(t, "the form", 200, references[0], "62 × 29 mm", "Older slips and emails of these warranties stop working.")
-	print := func(list []string, size, kind, once string) page {
-		return b.Post("/labels", "account", b.account, "references", strings.Join(list, "\n"), "size", size, "kind", kind, "once", once)
+	b.Get("/labels?reference="+references[0]).Says(t, "the form", 200, references[0], "Roll, 62 × 29 mm", "24 (row 8, right)",
+		"Older slips and emails of these warranties stop working.")
+	fields := func(list []string, size, kind, once string, more ...string) []string {
+		return append([]string{
+			"account", b.account, "references", strings.Join(list, "\n"), "size", size, "kind", kind, "once", once,
+		}, more...)
 	}
-	one := print(references[:1], "small", "outside", "1")
-	one.Says(t, "one label", 200, references[0], "Tessel hob T64", "T64-0", `class="print-roll"`)
+	print := func(list []string, size, kind, once string, more ...string) page {
+		return b.Post("/labels", fields(list, size, kind, once, more...)...)
+	}
+	one := print(references[:1], "62x29", "outside", "1")
+	one.Says(t, "one label", 200, references[0], "Tessel hob T64", "T64-0", "1 label<", `<svg class="paper" viewBox="0 0 62.00 29.00"`)
 	equal(t, "codes", w.Count(`SELECT count(*) FROM offer_codes`), 30)
-	sheets := print(references, "sheet", "outside", "1")
-	equal(t, "sheets", strings.Count(sheets.Body, `class="print-a4"`), 2)
-	equal(t, "labels", strings.Count(sheets.Body, `class="print-label"`), 30)
+	print(references, "a4", "outside", "1").Says(t, "sheets", 200, "30 labels, 2 sheets", "Page 1 of 2.", `viewBox="0 0 210.00 297.00"`)
+	print(references, "a4-own", "outside", "1", "first", "24", "top", "10,5", "left", "5", "gap_x", "2.5").
+		Says(t, "own margins", 200, "30 labels, 3 sheets", `value="10,5"`)
+	file := b.Post("/labels.pdf", fields(references, "a4", "outside", "1", "first", "3")...)
+	equal(t, "the file", []any{file.Status, file.Header.Get("Content-Type"), file.Header.Get("Content-Disposition"), file.Body[:5]},
+		[]any{200, "application/pdf", `inline; filename="labels.pdf"`, "%PDF-"})
+	saved := b.Post("/labels.pdf", fields(references, "a4", "outside", "1", "save", "true")...)
+	equal(t, "to save", saved.Header.Get("Content-Disposition"), `attachment; filename="labels.pdf"`)
 
 	before := w.Rows(`SELECT code_hash FROM offer_codes`)
-	inside := print(references, "small", "inside", "1")
-	inside.Says(t, "for the inside", 200, "The codes are shown only now.", "Register your warranty:")
-	codes := regexp.MustCompile(`<p class="mono print-code">([0-9A-Z-]{24})</p>`).FindAllStringSubmatch(inside.Body, -1)
+	inside := print(references, "62x29", "inside", "1")
+	inside.Says(t, "for the inside", 200, "The codes are on this page only.", "Register your warranty:")
+	var codes, pairs []string
+	for _, m := range regexp.MustCompile(`name="code" value="([0-9A-Z-]{24})"`).FindAllStringSubmatch(inside.Body, -1) {
+		codes, pairs = append(codes, m[1]), append(pairs, "code", m[1])
+	}
 	equal(t, "codes", len(codes), 30)
 	after := w.Rows(`SELECT code_hash FROM offer_codes`)
 	equal(t, "codes in the database", len(after), 30)
@@ -262,19 +297,37 @@ func TestWebLabels(t *testing.T) {
 			t.Error("an older slip still works")
 		}
 	}
-	print(references, "small", "inside", "1").Says(t, "sent again", 200, "already shown", "Labels: 0")
-	equal(t, "codes after sending again", strings.Join(w.Rows(`SELECT code_hash FROM offer_codes`), " "), strings.Join(after, " "))
+	print(references, "62x29", "inside", "1").Says(t, "sent again", 200, "already shown", "0 labels")
+	// On other paper they have the same codes.
+	again := print(references, "a4", "inside", "", pairs...)
+	again.Says(t, "on other paper", 200, "30 labels, 2 sheets", codes[0], codes[29])
+	equal(t, "the file", b.Post("/labels.pdf", fields(references, "a4", "inside", "", pairs...)...).Header.Get("Content-Type"), "application/pdf")
+	b.Post("/labels.pdf", fields(references, "a4", "inside", "")...).Says(t, "without codes", 400, "")
+	b.Post("/labels.pdf", fields(references[:1], "a4", "inside", "", "code", codes[1])...).Says(t, "the code of another record", 422, "no longer works")
+	b.Post("/labels.pdf", fields(references[:2], "a4", "inside", "", "code", codes[0])...).Says(t, "too few codes", 422, "")
+	equal(t, "codes after all", strings.Join(w.Rows(`SELECT code_hash FROM offer_codes`), " "), strings.Join(after, " "))
 
-	for name, wrong := range map[string]string{"nothing": " \n", "nonsense": "WR-1", "too many": strings.Repeat(references[0]+" ", 501)} {
-		p := b.Post("/labels", "account", b.account, "references", wrong, "size", "small", "kind", "inside", "once", "2")
+	for name, wrong := range map[string]string{"nothing": " \n", "nonsense": "WR-1", "too many": strings.Repeat(references[0]+" ", 1001)} {
+		equal(t, name, print([]string{wrong}, "62x29", "inside", "2").Status, 422)
+	}
+	for name, wrong := range map[string][]string{
+		"a size":      {"size", "huge"},
+		"a position":  {"size", "a4", "first", "25"},
+		"no position": {"size", "a4", "first", "x"},
+		"a kind":      {"size", "a4", "kind", "sideways"},
+	} {
+		p := b.Post("/labels", append(wrong, "account", b.account, "references", references[0], "kind", "outside")...)
 		equal(t, name, p.Status, 422)
 	}
-	b.Post("/labels", "account", b.account, "references", references[0], "size", "huge", "kind", "inside").Says(t, "a wrong size", 422)
+	for name, wrong := range map[string][]string{"text": {"top", "wide"}, "negative": {"left", "-1"}, "NaN": {"gap_x", "NaN"}, "small labels": {"gap_y", "30"}} {
+		equal(t, name, print(references[:1], "a4-own", "outside", "1", wrong...).Status, 422)
+	}
 	// Records of others do not exist.
 	eve := w.SignedIn(t, w.Verified("Eve"))
-	eve.Post("/labels", "references", references[0], "size", "small", "kind", "outside").Says(t, "a stranger", 422, "not reference numbers of your warranties")
+	eve.Post("/labels", "references", references[0], "size", "62x29", "kind", "outside").Says(t, "a stranger", 422, "not reference numbers of your warranties")
+	eve.Post("/labels.pdf", "references", references[0], "size", "62x29", "kind", "inside", "code", codes[0]).Says(t, "a stranger's file", 422, "")
 	own := w.Warranty(w.Verified("Otto").Session, nil)
-	b.Post("/labels", "account", b.account, "references", own.ReferenceNumber, "size", "small", "kind", "inside").Says(t, "someone else's", 422)
+	b.Post("/labels", "account", b.account, "references", own.ReferenceNumber, "size", "62x29", "kind", "inside").Says(t, "someone else's", 422)
 	equal(t, "codes", strings.Join(w.Rows(`SELECT code_hash FROM offer_codes`), " "), strings.Join(after, " "))
 }
 

@@ -319,16 +319,6 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	return d, err
 }
 
-// label shows the label to print: reference, QR code and seal.
-func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	record, err := web.warrantyOf(r, who)
-	if err != nil {
-		return err
-	}
-	v := view.Page{Title: web.t(r, "warranty.label"), Who: who, NoIndex: true, Body: record}
-	return web.showBare(w, r, http.StatusOK, "label", v)
-}
-
 // offerTransfer offers a transfer and shows its code once.
 func (web *Web) offerTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.OfferTransfer, warranty.TransferOffer]{

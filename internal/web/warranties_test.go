@@ -56,7 +56,7 @@ func TestNumbersLeadToPages(t *testing.T) {
 	}
 	w.Must(200, made("GET", "/api/v1/claims/"+w.Claim(olga.Session, record.ID), olga.Session, nil)).Into(t, &claim)
 	typed := strings.ToLower(strings.ReplaceAll(record.ReferenceNumber, "-", ""))
-	for _, path := range []string{"/warranties/" + typed, "/warranties/" + typed + "/edit", "/warranties/" + typed + "/label"} {
+	for _, path := range []string{"/warranties/" + typed, "/warranties/" + typed + "/edit"} {
 		b.Get(path).Says(t, path, 200, "Kettle")
 	}
 	b.Get("/claims/"+claim.ClaimNumber).Says(t, "a claim", 200, claim.ClaimNumber, "Kettle")

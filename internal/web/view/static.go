@@ -7,12 +7,15 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/paper"
 	"warranty.example/svc/warranty"
 )
 
@@ -39,13 +42,14 @@ var mediaTypes = map[string]string{
 	".woff2": "font/woff2",
 	".svg":   "image/svg+xml",
 	".png":   "image/png",
+	".ttf":   "font/ttf",
 
 	".webmanifest": "application/manifest+json",
 	".txt":         "text/plain; charset=utf-8",
 }
 
-// paper is the background of the sign-in pages.
-var paper = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" ` +
+// background is that of the sign-in pages.
+var background = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" ` +
 	`fill="none" stroke="#000" stroke-width="1.5">` +
 	rosette("Warranty Records") + `</svg>`
 
@@ -67,8 +71,14 @@ func newStatic() (*Static, error) {
 		}
 		return add(path.Base(name), body)
 	})
+	printed := paper.Fonts()
+	for _, name := range slices.Sorted(maps.Keys(printed)) {
+		if err == nil {
+			err = add(name, printed[name])
+		}
+	}
 	if err == nil {
-		err = add("paper.svg", []byte(paper))
+		err = add("paper.svg", []byte(background))
 	}
 	s.hash = hex.EncodeToString(sum.Sum(nil))[:12]
 	return s, err

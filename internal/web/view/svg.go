@@ -66,6 +66,13 @@ func seal(reference warranty.Reference) template.HTML {
 			rosette(reference) + `</svg>`)
 }
 
+// SealCurves returns the curves of the seal of a reference number, on a square of 1000 by 1000.
+func SealCurves(reference warranty.Reference) []string {
+	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(rosette(reference), pathStart), pathEnd), pathEnd+pathStart)
+}
+
+const pathStart, pathEnd = `<path d="`, `"/>`
+
 func rosette(reference warranty.Reference) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(reference)) // never fails
@@ -98,12 +105,12 @@ func wave(b *strings.Builder, radius, depth, lobes, phase float64) {
 		x, y := at(i)
 		nextX, nextY := at(i + 1)
 		if i == 0 {
-			fmt.Fprintf(b, `<path d="M%.0f %.0f`, (x+nextX)/2, (y+nextY)/2)
+			fmt.Fprintf(b, pathStart+`M%.0f %.0f`, (x+nextX)/2, (y+nextY)/2)
 			continue
 		}
 		fmt.Fprintf(b, "Q%.0f %.0f %.0f %.0f", x, y, (x+nextX)/2, (y+nextY)/2)
 	}
-	b.WriteString(`"/>`)
+	b.WriteString(pathEnd)
 }
 
 // qrCode draws an address as a QR code, black on white in both themes, with the margin that

@@ -66,7 +66,6 @@ document.addEventListener("click", (event) => {
   if (hit("[data-close]")) hit("dialog")?.close();
   if (hit("[role=tab]")) choose(hit("[role=tab]"));
   if (hit("[data-theme-toggle]")) toggleTheme();
-  if (hit("[data-print]")) print();
 });
 
 // Without scripts all tab panels are visible; with scripts only the selected one.
