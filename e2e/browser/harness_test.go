@@ -90,7 +90,7 @@ func newSite(t testing.TB, chromium string) (*site, error) {
 	}
 	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(chromium), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.NoFirstRun,
-		chromedp.Env("TZ=UTC", "LANG=en_US.UTF-8"), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true)})
+		chromedp.Env("TZ=UTC", "LANG=en_US.UTF-8"), chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true)})
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

@@ -47,6 +47,22 @@ func (s *Service) Standing(
 	return by, err
 }
 
+// PublicFacts returns what the public page of a warranty shows besides its verification.
+func (s *Service) PublicFacts(ctx context.Context, v warranty.Verification) (warranty.PublicFacts, error) {
+	by := v.By.Backing()
+	if by.Party == nil {
+		return warranty.PublicFacts{}, nil
+	}
+	facts, err := s.Store.PublicFacts(ctx, v.ReferenceNumber, by.Role)
+	if errors.Is(err, warranty.ErrNotFound) {
+		err = nil // it was deleted just now
+	}
+	if !by.Verified() {
+		facts.Contact = nil // it was verified just now
+	}
+	return facts, err
+}
+
 // Bounds on what a GS1 Digital Link shows. Someone who issues many warranties of a product, or has many
 // organizations, can crowd out nobody.
 const (

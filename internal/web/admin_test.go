@@ -122,7 +122,7 @@ func TestAdminDisablesAccounts(t *testing.T) {
 		admin.Post(page+"/disable").Leads(t, "disabling", page+"?done=disabled")
 		admin.Get(page+"?done=disabled").Says(t, "afterwards", 200, "Account disabled.", "Enable account", "Revoked",
 			"<b><bdi>Root</bdi></b> disabled an account")
-		user.Get("/").Leads(t, "a page of the disabled account", "/sign-in?next=%2F")
+		user.Get("/warranties").Leads(t, "a page of the disabled account", "/sign-in?next=%2Fwarranties")
 		w.Alive(t, "the token", secret, false)
 		admin.Post(page+"/disable").Leads(t, "disabling again", page+"?done=disabled")
 		admin.Post(page+"/enable").Leads(t, "enabling", page+"?done=enabled")

@@ -75,6 +75,9 @@ func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 			Draft: late,
 		})
 	}
+	if r.URL.Path == "/" && !isPart(r) {
+		return web.front(w, r)
+	}
 	query := url.Values{"next": {r.URL.RequestURI()}}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		next := web.pageOf(r.URL.Path)

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"warranty.example/svc/internal/web/view"
@@ -27,6 +28,11 @@ type verifyPage struct {
 	Promise *promise
 	// Alike are warranties of issuers without a verified domain for the same product.
 	Alike []warranty.Verification
+	// Facts are how to reach the business, and what was taken away. Steps are what to do now.
+	Facts warranty.PublicFacts
+	Steps []string
+	// Withdrawn says who withdrew the warranty and when, as far as it is known.
+	Withdrawn string
 }
 
 // cover is the cell that says whether the record is in force.
@@ -59,6 +65,27 @@ func (v verifyPage) Others() (list []warranty.Backing) {
 	return list
 }
 
+// Void reports whether the warranty was withdrawn or cancelled.
+func (v verifyPage) Void() bool {
+	return v.Found && (v.Status == warranty.Void || v.Status == warranty.Cancelled)
+}
+
+// Alarm reports whether the page begins with a red verdict.
+func (v verifyPage) Alarm() bool { return v.Mismatch() || v.Void() }
+
+// Untaken reports whether the page asks the customer to register: not what is void, or another product.
+func (v verifyPage) Untaken() bool { return !v.Registered && !v.Alarm() }
+
+// Changes are what was taken away: the end as it was first, with the one of today, and the start.
+func (v verifyPage) Changes() (list []warranty.Reduction) {
+	for _, field := range []string{"end_date", "start_date"} {
+		if r := v.Facts.Moved(field, v.StartDate, v.EndDate); r != nil {
+			list = append(list, *r)
+		}
+	}
+	return list
+}
+
 // Mismatch reports whether the reader entered the serial number of another product.
 func (v verifyPage) Mismatch() bool { return v.SerialMatches != nil && !*v.SerialMatches }
 
@@ -66,18 +93,58 @@ func (v verifyPage) Mismatch() bool { return v.SerialMatches != nil && !*v.Seria
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("reference"))
 	if asked == "" {
-		return web.showBare(w, r, http.StatusOK, "verify-form", view.Page{Title: web.t(r, "verify.title"), Body: verifyPage{}})
+		return web.showCheck(w, r, http.StatusOK, verifyPage{})
 	}
-	reference, err := warranty.ParseReference(pastedReference(asked))
-	if err != nil {
+	target, ok := publicPage(asked)
+	if !ok {
 		return web.showMistyped(w, r, http.StatusUnprocessableEntity, asked)
 	}
-	target := "/verify/" + string(reference)
-	if serial := strings.TrimSpace(r.URL.Query().Get("serial")); serial != "" {
+	if serial := strings.TrimSpace(r.URL.Query().Get("serial")); serial != "" && !strings.Contains(target, "?") {
 		target += "?" + url.Values{"serial": {serial}}.Encode()
 	}
 	return redirect(w, r, target)
 }
+
+// check leads to the page of what someone typed or scanned: a reference, the code of a slip, or an address with one of
+// them. A code is only in the body of the form, so that it is in no log.
+func (web *Web) check(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	asked := strings.TrimSpace(f.Value("reference"))
+	if target, ok := publicPage(asked); ok {
+		return redirect(w, r, target)
+	}
+	if code, ok := takeCode(asked); ok {
+		return web.showPreview(w, r, who, form{Values: url.Values{"code": {code}}})
+	}
+	return web.showMistyped(w, r, http.StatusUnprocessableEntity, asked)
+}
+
+// slipCode is the code of a slip as people type it.
+var slipCode = regexp.MustCompile(`(?i)^[0-9a-z]{4}([\s\p{Pd}]?[0-9a-z]{4}){4}$`)
+
+// takeCode returns the code of a slip in asked, which may be the address on it.
+func takeCode(asked string) (string, bool) {
+	if _, code, found := strings.Cut(asked, "/take#"); found {
+		asked = code
+	}
+	return asked, slipCode.MatchString(asked)
+}
+
+// publicPage returns the path of the public page of a reference in asked, which may be an address, or of a GS1 Digital
+// Link.
+func publicPage(asked string) (path string, ok bool) {
+	if reference, err := warranty.ParseReference(pastedReference(asked)); err == nil {
+		return "/verify/" + string(reference), true
+	}
+	link := digitalLink.FindString(asked)
+	return link, link != ""
+}
+
+// digitalLink is the path of a GS1 Digital Link.
+var digitalLink = regexp.MustCompile(`/01/[0-9]{8,14}/21/[^/?#\s]{1,360}`)
 
 // pastedReference returns the reference in asked, which may be the address of a
 // verification page.
@@ -95,11 +162,28 @@ func pastedReference(asked string) string {
 	return reference
 }
 
+// mayScan lets the page ask for the camera.
+func mayScan(h http.Header) {
+	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")
+}
+
+// front is the page / of people who are not signed in.
+func (web *Web) front(w http.ResponseWriter, r *http.Request) error {
+	mayScan(w.Header())
+	v := view.Page{Title: web.t(r, "verify.title"), Flash: view.Flash(r), Body: verifyPage{}}
+	return web.showBare(w, r, http.StatusOK, "front", v)
+}
+
+func (web *Web) showCheck(w http.ResponseWriter, r *http.Request, status int, body verifyPage) error {
+	mayScan(w.Header())
+	v := view.Page{Title: web.t(r, "verify.title"), NoIndex: status != http.StatusOK, Body: body}
+	return web.showBare(w, r, status, "verify-form", v)
+}
+
 // showMistyped shows the form with an error. The check character alone reveals a typing
 // error, so the response reveals nothing about records.
 func (web *Web) showMistyped(w http.ResponseWriter, r *http.Request, status int, asked string) error {
-	return web.showBare(w, r, status, "verify-form", view.Page{Title: web.t(r, "verify.title"), NoIndex: true,
-		Body: verifyPage{Asked: asked, Wrong: "verify.mistyped"}})
+	return web.showCheck(w, r, status, verifyPage{Asked: asked, Wrong: "verify.mistyped"})
 }
 
 // verify shows the public verification of a reference. Unknown and deleted records look
@@ -144,25 +228,84 @@ func (web *Web) showVerification(
 ) error {
 	product := errors.Is(err, warranty.ErrUnknownProduct)
 	if product || errors.Is(err, warranty.ErrUnknownReference) {
+		mayScan(w.Header())
 		return web.showBare(w, r, http.StatusNotFound, "verify", view.Page{Title: web.t(r, "verify.unknown"), NoIndex: true,
 			Body: verifyPage{ByProduct: product}})
 	}
 	if err != nil {
 		return err
 	}
-	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(web.reader(r), v), Alike: alike}
-	title := web.t(r, "verify.page_title", v.Product(web.reader(r).Lang))
+	words := web.reader(r)
+	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(words, v), Alike: alike}
+	if page.Facts, err = web.Service.PublicFacts(r.Context(), v); err != nil {
+		return err
+	}
+	title := words.Text("verify.page_title", v.Product(words.Lang))
 	if !page.Assured() {
-		title = web.t(r, "verify.not_verified", title)
+		title = words.Text("verify.not_verified", title)
+	}
+	if page.Void() {
+		title = words.Text("verify.not_valid", title)
+		page.Cover.since(words, page.Facts.Withdrawn())
+		page.Withdrawn = page.withdrawn(words)
 	}
 	if page.Mismatch() {
-		title = web.t(r, "verify.mismatch")
-		page.Cover = page.Cover.ofAnother(web.reader(r), v)
+		title = words.Text("verify.mismatch")
+		page.Cover = page.Cover.ofAnother(words, v)
 	} else {
 		page.Certified = page.Assured() && web.Service.SigningKey != nil
-		page.Promise = web.promiseOf(web.reader(r), page)
+		page.Promise = web.promiseOf(words, page)
+	}
+	for _, key := range page.steps() {
+		step := words.Text("verify.do." + key)
+		page.Steps = append(page.Steps, strings.ReplaceAll(step, "%s", page.Backing().Who(words.Lang)))
 	}
 	return web.showBare(w, r, http.StatusOK, "verify", view.Page{Title: title, NoIndex: true, Body: page})
+}
+
+// steps lists the keys of what to do now. Their texts may name who stands behind the record.
+func (v verifyPage) steps() []string {
+	named := v.Backing().Party != nil
+	switch {
+	case v.Mismatch() && v.Assured():
+		return []string{"compare", "wait", "still"}
+	case v.Mismatch():
+		return []string{"compare", "wait", "still_seller"}
+	case v.Void() && v.Assured():
+		return []string{"rely", "mistake"}
+	case v.Void():
+		return []string{"rely", "mistake_seller"}
+	case v.Status == warranty.Expired && v.Assured():
+		return []string{"law", "repair"}
+	case v.Status == warranty.Expired:
+		return []string{"law", "repair_seller"}
+	case v.Assured() && v.Status == warranty.Upcoming:
+		return []string{"buy", "before"}
+	case v.Assured():
+		return []string{"buy", "claim"}
+	case named:
+		return []string{"keep", "second_hand", "look_up"}
+	}
+	return []string{"receipt", "ask_seller"}
+}
+
+// withdrawn says who withdrew the warranty and when, as far as it is known.
+func (v verifyPage) withdrawn(words view.Reader) string {
+	key := "verify.withdrawn"
+	if v.Status == warranty.Cancelled {
+		key = "verify.was_cancelled"
+	}
+	if by := v.Facts.Withdrawn(); by != nil {
+		return words.Text(key+"_by", v.Backing().Who(words.Lang), words.Day(words.Zone, by.At))
+	}
+	return words.Text(key)
+}
+
+// since says since when a warranty is void or cancelled, if it is known.
+func (c *cover) since(words view.Reader, by *warranty.Reduction) {
+	if by != nil {
+		c.Before, c.Date = words.Text("verify.since"), words.Day(words.Zone, by.At)
+	}
 }
 
 // coverOf returns the cell that says whether a record is in force. It is green only if a verified business
@@ -173,8 +316,7 @@ func (web *Web) coverOf(words view.Reader, v warranty.Verification) cover {
 	line := "quiet"
 	switch v.Status {
 	case warranty.Void, warranty.Cancelled:
-		c.Tone, c.Before = "bad", words.Text("verify.covers_nothing")
-		return c
+		return c // the verdict above it is red
 	case warranty.Upcoming:
 		c.Before, c.Date = words.Text("verify.from"), words.Date(v.StartDate)
 	case warranty.Expired:
@@ -203,7 +345,7 @@ func (web *Web) coverOf(words view.Reader, v warranty.Verification) cover {
 
 // ofAnother returns the cell for a reader whose product has another serial number: nothing about it is green.
 func (c cover) ofAnother(words view.Reader, v warranty.Verification) cover {
-	if c.Tone == "bad" {
+	if v.Status == warranty.Void || v.Status == warranty.Cancelled {
 		return c
 	}
 	c.Tone, c.Line = "", ""

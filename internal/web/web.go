@@ -107,6 +107,7 @@ func (web *Web) routes() []route {
 	return []route{
 		{pattern: "GET /{$}", page: web.overview},
 		{pattern: "GET /verify", page: web.verifyForm, open: true},
+		{pattern: "POST /check", page: web.check, open: true},
 		{pattern: "GET /verify/{reference}", page: web.verify, open: true},
 		{pattern: "GET /01/{gtin}/21/{number}", page: web.verifyProduct, open: true},
 
