@@ -11,7 +11,8 @@ import (
 )
 
 // TestOfflineShowsTheLastList stops the service: the browser shows the list that it saw last. After signing out, it
-// shows nothing of the person. A new service worker replaces an older one.
+// shows nothing of the person, nor after its session ended elsewhere, nor after a day. A new service worker replaces an
+// older one.
 func TestOfflineShowsTheLastList(t *testing.T) {
 	t.Parallel()
 	p := lab.Start(t, lab.Unthrottled...)
@@ -75,8 +76,39 @@ func TestOfflineShowsTheLastList(t *testing.T) {
 	left.mustOpen(t, "/settings/profile")
 	left.press(t, "Sign out")
 
+	// A browser that kept its list for too long, and one whose session is ended elsewhere.
+	kept := func() *tab {
+		other := s.visitor(t)
+		other.signIn(t, email, lab.Password)
+		other.mustOpen(t, "/warranties")
+		other.until(t, `navigator.serviceWorker.controller !== null`)
+		return other
+	}
+	forgotten := func(tab *tab) {
+		t.Helper()
+		tab.until(t, `(caches.keys().then((names) => { window.names = names.join(); }), !/seen-/.test(window.names ?? "seen-"))`)
+	}
+	ended := kept()
+	b.mustOpen(t, "/settings/profile")
+	eval[bool](t, b, `(document.querySelector("form[action$=sign-out-everywhere]").requestSubmit(), true)`)
+	b.until(t, `location.pathname === "/sign-in"`)
+	b.signIn(t, email, lab.Password)
+	b.mustOpen(t, "/warranties")
+	settled(`(await caches.keys()).filter((name) => name.startsWith("seen-")).length`, "1")
+	ended.mustOpen(t, "/offline")
+	forgotten(ended)
+	old := kept()
+	eval[bool](t, old, `((async () => {
+		for (const name of (await caches.keys()).filter((name) => name.startsWith("seen-"))) {
+			const cache = await caches.open(name), list = await (await cache.match("/offline/list")).json();
+			window.hours = (list.until - list.at) / 3600000;
+			await cache.put("/offline/list", new Response(JSON.stringify({ ...list, until: Date.now() - 1 })));
+		}
+	})(), true)`)
+	old.until(t, `window.hours > 23 && window.hours <= 24`)
+
 	p.Kill()
-	for _, tab := range []*tab{b, left} {
+	for _, tab := range []*tab{b, left, ended, old} {
 		if status := tab.open(t, "/claims"); status != http.StatusServiceUnavailable {
 			t.Errorf("offline: %d", status)
 		}
@@ -84,8 +116,10 @@ func TestOfflineShowsTheLastList(t *testing.T) {
 	}
 	b.until(t, `document.querySelector("#seen")?.hidden === false`)
 	b.mustShow(t, "Kettle <b>", "Read-only")
-	left.until(t, `(caches.keys().then((names) => { window.names = names.join(); }), !/seen-/.test(window.names ?? "seen-"))`)
-	if strings.Contains(left.text(t), "Kettle") {
-		t.Error("the list is shown after signing out")
+	for what, tab := range map[string]*tab{"after signing out": left, "after its session was ended": ended, "after a day": old} {
+		forgotten(tab)
+		if strings.Contains(tab.text(t), "Kettle") {
+			t.Errorf("the list is shown %s", what)
+		}
 	}
 }

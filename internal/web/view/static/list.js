@@ -70,7 +70,8 @@ async function keep() {
   if (!own || !table || !window.caches) return;
   const text = (root, selector) => root.querySelector(selector)?.textContent.trim() || "";
   const rows = [...table.tBodies[0].rows].map((row) => [".t1", ".n .nowrap", ".pill", ".e time"].map((part) => text(row, part)));
-  const list = { at: Date.now(), account: text(document, ".acct b"), rows };
+  const at = Date.now(), ends = Number(document.documentElement.dataset.until) || 0;
+  const list = { at, until: Math.min(at + 24 * 3600 * 1000, ends), account: text(document, ".acct b"), rows };
   await (await caches.open("seen-" + own)).put("/offline/list", new Response(JSON.stringify(list)));
 }
 document.addEventListener("htmx:after:swap", keep);

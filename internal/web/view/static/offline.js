@@ -1,5 +1,5 @@
-// Shows the list that was last seen, for a week, and only without a connection: with one, the server decides what a
-// browser may see, and a session that was ended elsewhere sees nothing.
+// Shows the list that was last seen, for a day and no longer than its session would have lasted, and only without a
+// connection: with one, the server decides what a browser may see, and a session that was ended elsewhere sees nothing.
 const section = document.querySelector("#seen");
 const add = (root, tag, className, text) => {
   const element = root.appendChild(document.createElement(tag));
@@ -7,12 +7,18 @@ const add = (root, tag, className, text) => {
   element.textContent = text;
   return element;
 };
-const connected = await fetch("/healthz", { cache: "no-store" }).then(() => true, () => false);
+// The list of warranties leads those who are not signed in to another page.
+const answer = await fetch("/warranties", { method: "HEAD", cache: "no-store" }).catch(() => null);
+const connected = answer !== null;
+if (answer?.redirected || answer?.status === 401) {
+  for (const name of window.caches ? await caches.keys() : []) if (name.startsWith("seen-")) await caches.delete(name);
+}
 section.dataset.connected = connected;
 for (const name of window.caches && !connected ? await caches.keys() : []) {
   if (!name.startsWith("seen-")) continue;
   const kept = await (await caches.match("/offline/list", { cacheName: name }))?.json();
-  if (!kept || Date.now() - kept.at > 7 * 24 * 3600 * 1000) {
+  const now = Date.now();
+  if (!(kept?.at <= now && now < kept.until)) {
     await caches.delete(name);
     continue;
   }

@@ -1,4 +1,4 @@
-// The list that the offline page shows belongs to one person and account. Pages of another one, or of nobody, delete it.
+// The list that the offline page shows belongs to one session and account. Pages of another one, or of nobody, delete it.
 const own = document.documentElement.dataset.seen;
 if (own !== undefined && window.caches) {
   for (const name of await caches.keys()) {

@@ -19,6 +19,13 @@ addEventListener("activate", (event) => event.waitUntil((async () => {
   await clients.claim();
 })()));
 
+// open returns a page. That of someone who is not signed in ends the list of the session that was.
+const open = async (request, path) => {
+  const response = await fetch(request);
+  if (response.status === 401 || response.ok && path === "/sign-in") await forget();
+  return response;
+};
+
 const offline = async () => {
   const page = await caches.match("/offline", { cacheName });
   return page ? new Response(page.body, { status: 503, headers: page.headers }) : Response.error();
@@ -28,7 +35,7 @@ addEventListener("fetch", (event) => {
   const request = event.request, path = new URL(request.url).pathname;
   if (request.method === "POST" && /sign-(in|out)|switch/.test(path)) event.waitUntil(forget());
   if (request.method !== "GET") return;
-  if (request.mode === "navigate") event.respondWith(fetch(request).catch(offline));
+  if (request.mode === "navigate") event.respondWith(open(request, path).catch(offline));
   else if (path !== "/offline" && files.includes(path)) {
     event.respondWith(caches.match(path, { cacheName }).then((hit) => hit || fetch(request)));
   }
