@@ -41,7 +41,7 @@ func (b *builder) upload() {
 		Out:    reflect.TypeFor[warranty.Document](),
 	}
 	op := b.describe(s)
-	op.Description += fmt.Sprintf(" Send each form field once, in any order. "+
+	op.Description += fmt.Sprintf(" Send each form field once, and warranty_id before the file. "+
 		"The file is a PDF, a JPEG, PNG or WebP image, or UTF-8 text of at most %d MiB. "+
 		"We detect the type from the content. "+
 		"Uploads beyond your storage limit are rejected with storage_full.",
@@ -74,8 +74,8 @@ func (b *builder) uploadForm(name string) *schema {
 	b.doc.Components.Schemas.add(name, &schema{
 		Type:                 "object",
 		AdditionalProperties: &closed,
-		Required:             []string{"file", "warranty_id", "type"},
-		Properties:           ordered[*schema]{{"file", file}, {"warranty_id", of}, {"type", kind}, {"claim_id", claim}, {"draft", draft}},
+		Required:             []string{"warranty_id", "type", "file"},
+		Properties:           ordered[*schema]{{"warranty_id", of}, {"type", kind}, {"claim_id", claim}, {"draft", draft}, {"file", file}},
 	})
 	return &schema{Ref: "#/components/schemas/" + name}
 }

@@ -26,7 +26,7 @@ import (
 func mebibytes(n int) string { return pdf + strings.Repeat("\x00", n<<20-len(pdf)) }
 
 // TestPeopleUploadDocuments uploads every accepted file type, with form fields in
-// every order, and reads back the documents and their files.
+// other orders, and reads back the documents and their files.
 func TestPeopleUploadDocuments(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		owner := w.Verified("Olga")
@@ -41,9 +41,9 @@ func TestPeopleUploadDocuments(t *testing.T) {
 			fileName    string
 		}{
 			{"a PDF", []part{id, kind, file("receipt.pdf", pdf)}, "application/pdf", "receipt.pdf"},
-			{"the file first", []part{file("receipt.PDF", pdf), id, kind}, "application/pdf", "receipt.PDF"},
-			{"the file in the middle", []part{kind, file("photo.jpeg", jpeg), id}, "image/jpeg", "photo.jpeg"},
-			{"of a claim", []part{of, file("photo.jpg", jpeg), kind, id}, "image/jpeg", "photo.jpg"},
+			{"the file before the type", []part{id, file("receipt.PDF", pdf), kind}, "application/pdf", "receipt.PDF"},
+			{"the file last", []part{kind, id, file("photo.jpeg", jpeg)}, "image/jpeg", "photo.jpeg"},
+			{"of a claim", []part{of, id, file("photo.jpg", jpeg), kind}, "image/jpeg", "photo.jpg"},
 			{"a PNG", []part{id, kind, file("scan.png", png)}, "image/png", "scan.png"},
 			{"a WebP", []part{id, kind, file("scan.webp", webp)}, "image/webp", "scan.webp"},
 			{"text", []part{id, kind, file("terms.txt", text)}, "text/plain", "terms.txt"},
@@ -130,7 +130,8 @@ func uploadRefusals(me servertest.Person, record, claim, otherClaim, foreign, fo
 		{"an unknown warranty", warranty.NotFound, nil, send(field("warranty_id", unknownID), kind, good)},
 		{"a foreign warranty", warranty.NotFound, nil, send(field("warranty_id", foreign), kind, good)},
 		{"a foreign warranty, whose file is not read", warranty.NotFound, nil, send(field("warranty_id", foreign), kind, file("a", "PK\x03\x04"))},
-		{"a foreign warranty after the file", warranty.NotFound, nil, send(good, kind, field("warranty_id", foreign))},
+		{"the warranty after the file", warranty.ValidationFailed, []string{"warranty_id order"}, send(good, kind, id)},
+		{"a foreign warranty after the file", warranty.ValidationFailed, []string{"warranty_id order"}, send(good, kind, field("warranty_id", foreign))},
 		{"a deleted warranty", warranty.NotFound, nil, send(field("warranty_id", deleted), kind, good)},
 		{"an unknown claim", warranty.NotFound, nil, send(id, kind, good, field("claim_id", unknownID))},
 		{"a claim of another warranty", warranty.NotFound, nil, send(id, kind, good, field("claim_id", otherClaim))},

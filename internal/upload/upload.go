@@ -45,8 +45,9 @@ func RenewContext(r *http.Request) (*http.Request, context.CancelFunc) {
 }
 
 // Receive reads a document from a multipart form with the fields file, warranty_id,
-// type and optionally claim_id and draft, in any order. The file is streamed to its store. in is what
-// was read of the other fields, even if the upload fails.
+// type and optionally claim_id and draft. The warranty comes before the file, so that nobody sends a file to a warranty
+// where they may not add it. The file is streamed to its store. in is what was read of the other fields, even if the
+// upload fails.
 func Receive(
 	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal,
 ) (d warranty.Document, in warranty.UploadDocument, err error) {
@@ -107,6 +108,7 @@ func readForm(
 ) (in warranty.UploadDocument, stored *service.StoredFile, err error) {
 	var c warranty.Checks
 	seen, parts := map[string]bool{}, 0
+	early := false // the file came before the warranty, and was not stored
 	for {
 		part, err := form.NextRawPart()
 		if err == io.EOF { //nolint:errorlint // a wrapped EOF means an incomplete form
@@ -127,7 +129,13 @@ func readForm(
 		seen[name] = true
 		if name == "file" {
 			in.FileName = fileName
-			if !in.WarrantyID.IsZero() { // clients may send it after the file
+			if early = !seen["warranty_id"]; early {
+				if _, err := io.Copy(io.Discard, part); err != nil {
+					return in, nil, formError(err)
+				}
+				continue
+			}
+			if !in.WarrantyID.IsZero() {
 				if err := s.MayUpload(ctx, p, in); err != nil {
 					return in, nil, err
 				}
@@ -145,7 +153,10 @@ func readForm(
 		}
 		setField(&c, &in, name, string(value))
 	}
-	if stored == nil {
+	switch {
+	case early && seen["warranty_id"]:
+		c.Add("warranty_id", "order", "Send this field before the file.")
+	case stored == nil && !early:
 		c.Add("file", "required", "Send the file as a part named file, with a file name.")
 	}
 	if err := in.Check(); len(c.Fields) > 0 {
