@@ -11,9 +11,10 @@ var (
 	ListProducts = define[warranty.ListProducts, warranty.Page[warranty.Product]](Spec{
 		Name:    "products.list",
 		Method:  http.MethodGet,
-		Base:    Host,
+		Base:    V1,
 		Path:    "/products",
-		Auth:    SessionOnly,
+		Auth:    Credential,
+		Scope:   warranty.WarrantiesRead,
 		Summary: "List the products of the organization that you act for, by name.",
 	})
 	CreateProduct = define[warranty.CreateProduct, warranty.Product](Spec{
@@ -24,15 +25,16 @@ var (
 		Auth:     SessionOnly,
 		Summary:  "Add a product to the organization that you act for.",
 		Status:   http.StatusCreated,
-		Location: "/products/{id}",
+		Location: "/v1/products/{id}",
 		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.InUse, warranty.IdempotencyKeyReused},
 	})
 	GetProduct = define[warranty.GetProduct, warranty.Product](Spec{
 		Name:    "products.get",
 		Method:  http.MethodGet,
-		Base:    Host,
+		Base:    V1,
 		Path:    "/products/{id}",
-		Auth:    SessionOnly,
+		Auth:    Credential,
+		Scope:   warranty.WarrantiesRead,
 		Summary: "Get a product.",
 	})
 	UpdateProduct = define[warranty.UpdateProduct, warranty.Product](Spec{

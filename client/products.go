@@ -7,7 +7,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ListProducts lists the products of the organization that the client acts for. It requires a session.
+// ListProducts lists the products of the organization that the client acts for.
 func (c *Client) ListProducts(ctx context.Context, in warranty.ListProducts) (warranty.Page[warranty.Product], error) {
 	return Call(ctx, c, api.ListProducts, in)
 }
@@ -17,7 +17,7 @@ func (c *Client) CreateProduct(ctx context.Context, in warranty.CreateProduct) (
 	return Call(ctx, c, api.CreateProduct, in)
 }
 
-// GetProduct gets one product. It requires a session.
+// GetProduct gets one product.
 func (c *Client) GetProduct(ctx context.Context, in warranty.GetProduct) (warranty.Product, error) {
 	return Call(ctx, c, api.GetProduct, in)
 }

@@ -25,8 +25,8 @@ new one, use svc warranties hand-over.
 
 With --product, the name, brand, model, GTIN, category, terms and length come from a
 product of your organization (svc products list), and the start date is the date of
-purchase or today. Other flags override them. To find a product by its name, svc
-needs a session as the key, with --account; its ID works with every key.
+purchase or today. Other flags override them. A name needs the scope
+` + string(warranty.WarrantiesRead) + ` too; an ID does not.
 Requires the scope ` + string(op.Scope) + `, and a key of an organization.`,
 		Example: `  svc warranties issue --product-name 'Kettle' --start-date 2026-03-01 --end-date 2028-02-29
   svc warranties issue --product-name 'Kettle' --start-date 2026-03-01 --end-date 2028-02-29 --customer-email kim@people.example
@@ -73,10 +73,6 @@ func (r *run) setProduct(cmd *cobra.Command) error {
 	remote, err := r.connect(false)
 	if err != nil {
 		return err
-	}
-	if kind, ok := warranty.ParseSecret(r.key.Secret); ok && kind != warranty.SessionSecret {
-		return usage("Integration tokens cannot read products, and neither can a sign-in with the browser.",
-			"Use the ID of the product, or a session as the key.")
 	}
 	product, err := r.findProduct(cmd.Context(), remote, named)
 	if err != nil {

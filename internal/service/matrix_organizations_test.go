@@ -141,14 +141,16 @@ var organizationRows = []row{
 		sessionOnly: true,
 		request:     send("POST", "/api/customers/{merged customer}/unmerge", nil),
 	}, ok),
-	allRoles(row{operation: "products.list", sessionOnly: true, request: get("/api/products")}, ok),
+	allRoles(row{operation: "products.list", scope: warranty.WarrantiesRead, request: get("/api/v1/products")}, ok),
 	allRoles(row{
 		operation:    "products.create",
 		sessionOnly:  true,
 		request:      send("POST", "/api/products", fields{"name": "Hob", "length_months": 24}),
 		organization: created,
 	}, roleNotAllowed),
-	owners(row{operation: "products.get", sessionOnly: true, request: get("/api/products/{product}")}, ok),
+	owners(row{
+		operation: "products.get", scope: warranty.WarrantiesRead, request: get("/api/v1/products/{product}"),
+	}, ok),
 	owners(row{
 		operation:   "products.update",
 		sessionOnly: true,

@@ -27,7 +27,11 @@ func TestProducts(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		shop, other := w.issuer("Ann"), w.issuer("Bea")
 		at := func(i issuer, method, path string, body any) servertest.Answer {
-			return w.Do(request{Method: method, Path: "/api/products" + path, Secret: i.admin.session, Body: body,
+			base := "/api/products"
+			if method == "GET" {
+				base = "/api/v1/products"
+			}
+			return w.Do(request{Method: method, Path: base + path, Secret: i.admin.session, Body: body,
 				Header: map[string]string{"X-Account": i.ID.String()}})
 		}
 		made := at(shop, "POST", "", fields{"name": " Tessel hob T64 ", "brand": "Tessel", "gtin": "2000000064116",
@@ -36,7 +40,7 @@ func TestProducts(t *testing.T) {
 		var hob warranty.Product
 		made.Into(t, &hob)
 		equal(t, "name", hob.Name, "Tessel hob T64")
-		equal(t, "location", made.Header.Get("Location"), "https://warranty.example.com/api/products/"+hob.ID.String())
+		equal(t, "location", made.Header.Get("Location"), "https://warranty.example.com/api/v1/products/"+hob.ID.String())
 		kettle := shop.product("Kettle")
 		for _, wrong := range []struct {
 			body  fields
