@@ -128,12 +128,15 @@ func (r *run) report(ctx context.Context, err error) report {
 	var refused *warranty.Error
 	var remote *remoteError
 	var signedOut *signin.Error
+	var noCode *noCodeError
 	switch {
 	case ctx.Err() != nil:
 		return r.localError(exitInterrupted, "interrupted", "Interrupted.", "The command was stopped before it finished.",
 			"Run it again. Requests that were already sent are not undone.")
 	case errors.As(err, &signedOut):
 		return r.localError(exitCredential, "sign_in_failed", "Not signed in.", signedOut.Detail, signedOut.Fix)
+	case errors.As(err, &noCode):
+		return r.localError(exitConflict, "no_code", "No code.", noCode.Error(), noCode.fix())
 	case errors.As(err, &wrong):
 		return r.localError(exitUsage, "usage", "Usage error.", wrong.detail, wrong.fix)
 	case errors.As(err, &remote):

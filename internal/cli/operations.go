@@ -155,7 +155,37 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 			r.note("%s", *h.NotEmailed)
 		}
 	}
-	return r.show(cmd.Context(), op, out, response, api.Selected(in))
+	if err := r.show(cmd.Context(), op, out, response, api.Selected(in)); err != nil {
+		return err
+	}
+	return withoutCode(in, out)
+}
+
+// withoutCode returns an error if a code was to be printed, but the response repeats an earlier one, which showed it.
+func withoutCode(in, out any) error {
+	switch in := in.(type) {
+	case *warranty.IssueWarranty:
+		if issued := out.(*warranty.IssuedWarranty); in.Printed() && issued.Code == nil {
+			return &noCodeError{"The warranty was issued before", string(issued.Warranty.ReferenceNumber)}
+		}
+	case *warranty.OfferHandover:
+		if offer := out.(*warranty.HandoverOffer); in.CustomerEmail == "" && offer.Code == nil {
+			return &noCodeError{"The warranty was handed over before", in.ID.String()}
+		}
+	}
+	return nil
+}
+
+// noCodeError means that the code of an offer was shown only by an earlier response, which may have been lost.
+type noCodeError struct{ what, warranty string }
+
+// Error returns what happened.
+func (e *noCodeError) Error() string {
+	return e.what + " by the same request. Its code is shown only once, so there is none to print."
+}
+
+func (e *noCodeError) fix() string {
+	return "For a new code, which replaces the other one, run svc warranties hand-over " + e.warranty + "."
 }
 
 // ensureKey adds an idempotency key to a create without one, so that a retry after a
