@@ -65,19 +65,7 @@ func (s *Service) tellIssuer(tx *store.Tx, p warranty.Principal, kind store.Noti
 
 // SendNotices puts the notices that are due into the outbox, one transaction per account and kind.
 func (s *Service) SendNotices(ctx context.Context) error {
-	for {
-		now := s.now()
-		due, err := s.Store.DueNotices(ctx, now, noticesAtATime)
-		if err != nil || len(due) == 0 {
-			return err
-		}
-		for _, d := range due {
-			if err := s.Store.Write(ctx, func(tx *store.Tx) error { return s.sendNotices(tx, d, now) }); err != nil {
-				return err
-			}
-		}
-		s.wakeMail()
-	}
+	return sendDue(ctx, s, noticesAtATime, s.Store.DueNotices, s.sendNotices)
 }
 
 func (s *Service) sendNotices(tx *store.Tx, d store.DueNotice, now time.Time) error {

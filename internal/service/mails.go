@@ -198,14 +198,22 @@ func (s *Service) digestDue(tx *store.Tx, from *sender, sent store.MailCounts, n
 
 // SendDigests puts the digests that are due into the outbox, one transaction each.
 func (s *Service) SendDigests(ctx context.Context) error {
+	return sendDue(ctx, s, digestBatch, s.Store.DueDigests, s.sendDigest)
+}
+
+// sendDue puts what is due into the outbox, in batches and with one transaction each, until nothing is.
+func sendDue[T any](
+	ctx context.Context, s *Service, batch int, due func(context.Context, time.Time, int) ([]T, error),
+	send func(*store.Tx, T, time.Time) error,
+) error {
 	for {
 		now := s.now()
-		people, err := s.Store.DueDigests(ctx, now, digestBatch)
-		if err != nil || len(people) == 0 {
+		list, err := due(ctx, now, batch)
+		if err != nil || len(list) == 0 {
 			return err
 		}
-		for _, id := range people {
-			if err := s.Store.Write(ctx, func(tx *store.Tx) error { return s.sendDigest(tx, id, now) }); err != nil {
+		for _, one := range list {
+			if err := s.Store.Write(ctx, func(tx *store.Tx) error { return send(tx, one, now) }); err != nil {
 				return err
 			}
 		}
