@@ -25,6 +25,7 @@ type Document struct {
 	Filed       bool         `json:"-"` // it was sent with the form of its claim
 	Attached    bool         `json:"-"` // it is a document of the warranty that was sent with a claim
 	Stored      bool         `json:"-"` // it is one of these, listed with the claim
+	Kept        bool         `json:"-"` // its former owner kept it and does not see the warranty
 	Replay      bool         `json:"-"` // a stored response to an earlier request
 }
 
@@ -113,15 +114,19 @@ func (in RenameDocument) Apply(d Document) (name string, err error) {
 	return upload.FileName, err
 }
 
-// mayChange returns an error if the document belongs to a claim.
+// mayChange returns an error if the document belongs to a claim, or if its owner transferred the warranty.
 func (d Document) mayChange() error {
+	if d.Kept {
+		return Refuse(RoleNotAllowed, "You transferred the warranty of this document. You can download or delete it.")
+	}
 	if d.ClaimID != nil || d.Attached {
 		return Refuse(InUse, "This document belongs to a claim, so that its file and name cannot change.")
 	}
 	return nil
 }
 
-// MayChange reports whether the file and its name may be changed: what others rely on in a claim stays.
+// MayChange reports whether the file and its name may be changed: what others rely on in a claim stays, and so does what a
+// former owner kept.
 func (d Document) MayChange() bool { return d.mayChange() == nil }
 
 // ReplacedBy validates a file that takes the place of a document's file, and returns its name.

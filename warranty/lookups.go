@@ -15,7 +15,7 @@ type LookupWarranties struct {
 type LookupItem struct {
 	ReferenceNumber string `json:"reference_number,omitzero" doc:"Reference number of a record that you can see. If it is not found, the other fields are used." tool:"Reference number."`
 	ExternalID      string `json:"external_id,omitzero" doc:"External ID of a record that you issued." tool:"The user's own ID of what they issued."`
-	SerialNumber    string `json:"serial_number,omitzero" doc:"Serial number of a record that you can see, exactly as stored. If product_name is given, only of one that you issued. If product_name, start_date or end_date are given, they must match too." tool:"Serial number."`
+	SerialNumber    string `json:"serial_number,omitzero" doc:"Serial number of a record that you can see; case, spaces and dashes do not matter. If product_name is given, only of one that you issued. If product_name, start_date or end_date are given, they must match too." tool:"Serial number."`
 	ProductName     string `json:"product_name,omitzero" doc:"Product name, exactly as stored. Without a serial number, send start_date, end_date and supplier with it: it finds a record that you issued and that has no serial number and no external ID." tool:"-"`
 	StartDate       Date   `json:"start_date,omitzero" doc:"First day of coverage." tool:"-"`
 	EndDate         Date   `json:"end_date,omitzero" doc:"Last day of coverage." tool:"-"`

@@ -153,6 +153,24 @@ func bareSerial(s string) string {
 	}, Fold(s))
 }
 
+// SerialKey returns a serial number as records are found by it: without spaces and dashes, and with the letters A to Z in
+// lower case. The store computes the same; nothing else is folded, because the databases disagree about other letters.
+func SerialKey(s string) string {
+	key := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ' || r == '-':
+			return -1
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+	if key == "" && s != "" {
+		return "-" // nothing is left of it, so no record has it
+	}
+	return key
+}
+
 // ErrUnknownReference means that a reference is mistyped, unknown or deleted. Callers
 // cannot tell which.
 var ErrUnknownReference = Refuse(NotFound,

@@ -469,8 +469,8 @@ func (s *Service) DeleteDocument(
 			return err
 		}
 		deleted.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
-		if err := tx.DeleteDocument(f.Document, now); err != nil {
-			return err
+		if err := tx.DeleteDocument(f.Document, now); err != nil || f.Document.Kept {
+			return err // a former owner writes nothing into the history of others
 		}
 		return tx.InsertEvent(f.Document.WarrantyID, deleted)
 	})

@@ -215,6 +215,21 @@ func (s *Service) eraseSome(
 	if len(ids) > 0 {
 		return false, nil
 	}
+	if ids, err = tx.KeptDocuments(account.ID, eraseStep); err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		f, err := tx.LockFile(account.ID, id)
+		if err != nil {
+			return false, err
+		}
+		if err := tx.DeleteDocument(f.Document, now); err != nil {
+			return false, err
+		}
+	}
+	if len(ids) > 0 {
+		return false, nil
+	}
 	if ids, err = tx.TrashedBy(account.ID, eraseStep); err != nil {
 		return false, err
 	}

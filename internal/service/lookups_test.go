@@ -46,6 +46,10 @@ func TestLookupByOneKey(t *testing.T) {
 		items := []warranty.LookupItem{serial, named, dated, other, reference, external, {SerialNumber: "sn"}, {}}
 		equal(t, "the issuer", look(shop.acting, items...), []string{"[serial_number] made", "[serial_number product_name] made",
 			"[serial_number start_date] made", "[]", "[reference_number] made", "[external_id] made", "[]", "[]"})
+		typed := warranty.LookupItem{SerialNumber: "sn 1"} // as someone types it
+		equal(t, "the issuer, with a serial number in another form", look(shop.acting, typed, warranty.LookupItem{SerialNumber: "-"}),
+			[]string{"[serial_number] made", "[]"})
+		equal(t, "the owner, with a serial number in another form", look(kim, typed), []string{"[serial_number] made"})
 		equal(t, "the issuer's others", look(shop.acting, second, third), []string{"[serial_number] twin", "[]"})
 		equal(t, "the owner", look(kim, items...), []string{"[serial_number] made", "[]",
 			"[serial_number start_date] made", "[]", "[reference_number] made", "[]", "[]", "[]"})

@@ -50,6 +50,8 @@ func refuseCode(state store.CodeState, contact any) error {
 		c.Add("code", string(state), "This warranty is not valid. Ask %s.", contact)
 	case store.CodeWithdrawn:
 		c.Add("code", string(state), "This warranty was withdrawn. Ask %s.", contact)
+	case store.CodeCancelled:
+		c.Add("code", string(state), "This code was cancelled or replaced by a newer one. Ask %s for a new code.", contact)
 	default:
 		c.Add("code", "invalid_code", "We don't know this code. Check it against your slip or email.")
 	}

@@ -166,9 +166,10 @@ func TestPeopleOffersEnd(t *testing.T) {
 
 		older := w.offer(record.ID, owner, recipient.Email)
 		newer := w.offer(record.ID, owner, "else@people.example")
-		dead("the older of two offers", older, "invalid_code")
+		dead("the older of two offers", older, "cancelled")
 		w.Must(204, cancelled)
-		dead("an offer that was called off", newer, "invalid_code")
+		dead("an offer that was called off", newer, "cancelled")
+		dead("a code that never was", older[:len(older)-1]+map[bool]string{true: "1", false: "0"}[strings.HasSuffix(older, "0")], "invalid_code")
 		refused(t, "calling off twice", w.Do(cancelled), warranty.NotFound)
 
 		deleted := w.Warranty(owner.Session, nil)
@@ -364,6 +365,16 @@ func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
 			refused(t, "a document that stayed", w.Get("/api/v1/documents/"+d, lea.Session), warranty.NotFound)
 			refused(t, "its file", w.Get("/api/documents/"+d+"/file", lea.Session), warranty.NotFound)
 		}
+		// What stayed is the giver's: they see, download and delete it, and nothing else of the warranty.
+		equal(t, "documents of the giver", ids(t, w.Get("/api/v1/documents", kim.Session)), newest(other.ID, receipt.ID))
+		equal(t, "the kept file", w.Get("/api/documents/"+receipt.ID+"/file", kim.Session).Body, pdf)
+		refused(t, "the warranty, for the giver", w.Get("/api/v1/warranties/"+record.ID, kim.Session), warranty.NotFound)
+		page := w.SignedIn(t, kim).Get("/documents/" + receipt.ID)
+		if page.Status != 200 || !strings.Contains(page.Body, "You kept this document") || strings.Contains(page.Body, "/warranties/"+record.ID) {
+			t.Errorf("the page of a kept document: %d %s", page.Status, page.Body)
+		}
+		renamed := w.SignedIn(t, kim).Post("/documents/"+receipt.ID+"/rename", "file_name", "x.pdf")
+		equal(t, "renaming a kept document", renamed.Status, 403)
 		equal(t, "the claim, for the new owner", description(lea), "")
 		equal(t, "the claim, for the shop", description(shop), text)
 		equal(t, "claims of the new owner", ids(t, w.Get("/api/v1/claims", lea.Session)), []string{claim})
@@ -383,6 +394,22 @@ func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
 		w.Transfer(record.ID, lea, kim)
 		equal(t, "documents of the first owner again", ids(t, w.Get("/api/v1/documents?warranty_id="+record.ID, kim.Session)), newest(receipt.ID, manual.ID, evidence.ID))
 		equal(t, "the claim, for the first owner again", description(kim), text)
+		checkAccess(t, w)
+
+		// Deleting what stayed frees the giver's storage, and leaves no name in the history of others.
+		w.Transfer(record.ID, kim, lea)
+		checkAccess(t, w)
+		w.Must(204, made("DELETE", "/api/v1/warranties/"+record.ID, lea.Session, nil))
+		equal(t, "documents while it is deleted", ids(t, w.Get("/api/v1/documents", kim.Session)), []string{other.ID})
+		checkAccess(t, w)
+		w.Must(200, made("POST", "/api/warranties/"+record.ID+"/restore", lea.Session, nil))
+		equal(t, "documents after it was restored", ids(t, w.Get("/api/v1/documents", kim.Session)), newest(other.ID, receipt.ID))
+		checkAccess(t, w)
+		w.Must(204, made("DELETE", "/api/documents/"+receipt.ID, kim.Session, nil))
+		equal(t, "documents after deleting", ids(t, w.Get("/api/v1/documents", kim.Session)), []string{other.ID})
+		if events := w.Get("/api/warranties/"+record.ID+"/history", lea.Session).Body; strings.Contains(events, "receipt.pdf") {
+			t.Errorf("the history names a deleted document: %s", events)
+		}
 		checkAccess(t, w)
 	}, busy)
 }
@@ -464,13 +491,13 @@ func TestOneOfferAtATime(t *testing.T) {
 		}
 		slip := shop.prints(made.ID)
 		first := transfer()
-		if _, err := w.take(kim, slip); fieldCode(err) != "code invalid_code" {
+		if _, err := w.take(kim, slip); fieldCode(err) != "code cancelled" {
 			t.Errorf("the slip before the transfer: %v", err)
 		}
 		got := must[warranty.Warranty](t)(w.Service.GetWarranty(ctx, shop.acting.Principal, warranty.GetWarranty{ID: key}))
 		equal(t, "the hand-over", got.Handover.Status, warranty.HandoverNone)
 		slip = shop.prints(made.ID)
-		if _, err := w.take(kim, first); fieldCode(err) != "code invalid_code" {
+		if _, err := w.take(kim, first); fieldCode(err) != "code cancelled" {
 			t.Errorf("the transfer before the slip: %v", err)
 		}
 		if _, err := w.take(kim, slip); err != nil {

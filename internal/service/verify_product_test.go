@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/warranty"
 )
 
@@ -60,6 +61,12 @@ func TestADigitalLinkCannotBeTakenOver(t *testing.T) {
 		equal(t, "the maker's warranty", found.Verified[1].ReferenceNumber, made.ReferenceNumber)
 		equal(t, "unverified issuers", len(found.Unverified), 1)
 		equal(t, "more", found.More, false)
+		for _, serial := range []string{"fd-1", "FD1", "fd%201"} { // as someone types it
+			var typed warranty.ProductVerification
+			w.Must(200, servertest.NewRequest("GET", "/01/0"+linkedGTIN+"/21/"+serial, "", nil)).Into(t, &typed)
+			equal(t, serial, domainsOf(typed.Verified), domainsOf(found.Verified))
+		}
+		w.Must(404, servertest.NewRequest("GET", "/01/0"+linkedGTIN+"/21/-", "", nil))
 		page := w.Browser(t).Get("/01/" + linkedGTIN + "/21/" + linkedSerial)
 		for _, part := range []string{"aaa.example", "maker.example", string(made.ReferenceNumber), "Businesses that have not verified their website"} {
 			if page.Status != 200 || !strings.Contains(page.Body, part) {

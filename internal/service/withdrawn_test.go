@@ -259,7 +259,7 @@ func TestAResetEndsTransfersInTheTrash(t *testing.T) {
 		if _, err := w.restore(w.session(olga.User, time.Hour), r.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.Take(ctx, kim.Principal, warranty.TakeHandover{Code: offer.Code}); fieldCode(err) != "code invalid_code" {
+		if _, err := w.Service.Take(ctx, kim.Principal, warranty.TakeHandover{Code: offer.Code}); fieldCode(err) != "code cancelled" {
 			t.Errorf("after a reset: %v", err)
 		}
 	}, busy)

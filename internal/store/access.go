@@ -39,6 +39,25 @@ const (
 		ELSE ` + sharedDocument + ` END OR d.uploader_id = a.user_id)`
 )
 
+// keepsDocument selects the documents d that a former owner kept when they transferred the warranty. They see these
+// without seeing the warranty.
+const keepsDocument = `(d.claim_id IS NULL AND d.owner_id = d.uploader_id AND NOT EXISTS (SELECT 1 FROM access k
+	WHERE k.user_id = d.owner_id AND k.kind = ` + kindWarranty + ` AND k.item_id = d.warranty_id))`
+
+// showKept gives the former owners of a locked warranty access to the documents that they kept.
+func (t *Tx) showKept(id warranty.ID) error {
+	if err := t.later(`INSERT INTO access
+			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
+		SELECT d.owner_id, `+kindDocument+`, d.id, d.warranty_id, `+roleOwner+`, 0, 0, 0, ''
+		FROM documents d JOIN users u ON u.id = d.owner_id AND u.deleted_at IS NULL
+		WHERE d.warranty_id = $1 AND `+keepsDocument+`
+		ON CONFLICT (user_id, kind, item_id) DO NOTHING`, id); err != nil {
+		return err
+	}
+	return lists.NoteChanged(t.ctx, t.tx, `a.parent_id = $1 AND a.kind = `+kindDocument+` AND NOT EXISTS (SELECT 1
+		FROM access k WHERE k.user_id = a.user_id AND k.kind = `+kindWarranty+` AND k.item_id = $1)`, id)
+}
+
 // grant gives a user roles on a locked warranty and its claims and documents.
 func (t *Tx) grant(user, id warranty.ID, roles warranty.Roles) error {
 	if err := t.grantAll(user, id, roles); err != nil {

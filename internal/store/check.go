@@ -59,7 +59,9 @@ var rules = []struct{ what, sql string }{
 		WHERE a.kind = ` + kindDocument + ` AND (d.id IS NULL OR d.warranty_id <> a.parent_id)`},
 	{"access to claims or documents with other roles than on their warranty", `SELECT a.item_id FROM access a
 		LEFT JOIN access p ON p.user_id = a.user_id AND p.kind = ` + kindWarranty + ` AND p.item_id = a.parent_id
-		WHERE a.kind > ` + kindWarranty + ` AND (p.user_id IS NULL OR p.roles <> a.roles)`},
+		WHERE a.kind > ` + kindWarranty + ` AND (p.user_id IS NULL OR p.roles <> a.roles) AND NOT EXISTS (SELECT 1
+			FROM documents d WHERE a.kind = ` + kindDocument + ` AND d.id = a.item_id AND d.owner_id = a.user_id
+			AND ` + keepsDocument + `)`},
 	{"claims that someone with access to the warranty cannot see", `SELECT c.id FROM claims c
 		JOIN access p ON p.parent_id = c.warranty_id AND p.kind = ` + kindWarranty + `
 		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = ` + kindClaim + ` AND a.item_id = c.id
@@ -70,6 +72,12 @@ var rules = []struct{ what, sql string }{
 				ELSE ` + sharedDocument + ` END OR d.uploader_id = p.user_id)
 		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = ` + kindDocument + ` AND a.item_id = d.id
 		WHERE a.user_id IS NULL`},
+	{"documents that a former owner kept and cannot see", `SELECT d.id FROM documents d
+		JOIN users u ON u.id = d.owner_id AND u.deleted_at IS NULL
+		JOIN warranties w ON w.id = d.warranty_id AND w.deleted_at IS NULL
+		LEFT JOIN access a ON a.user_id = d.owner_id AND a.kind = ` + kindDocument + ` AND a.item_id = d.id
+		WHERE a.user_id IS NULL AND ` + keepsDocument + ` AND NOT EXISTS (SELECT 1 FROM trash x
+			WHERE x.warranty_id = d.warranty_id AND x.account_id = d.owner_id)`},
 	{"documents of owners that a business can see", `SELECT d.id FROM documents d
 		JOIN access a ON a.kind = ` + kindDocument + ` AND a.item_id = d.id
 		WHERE d.business = 0 AND NOT ` + seesDocument},

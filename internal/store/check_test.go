@@ -22,7 +22,9 @@ var faultyStatements = map[string]string{
 	"claims that someone with access to the warranty cannot see":            `DELETE FROM access WHERE kind = 2`,
 	"documents that someone who may see them cannot see":                    `DELETE FROM access WHERE kind = 3`,
 	"documents of owners that a business can see":                           `UPDATE access SET roles = 2, user_id = $1 WHERE kind = 3`,
-	"warranties that nobody can see":                                        `DELETE FROM access WHERE kind = 1`,
+	"documents that a former owner kept and cannot see": `UPDATE documents SET claim_id = NULL,
+		owner_id = (SELECT id FROM users WHERE name = 'Halden'), uploader_id = (SELECT id FROM users WHERE name = 'Halden')`,
+	"warranties that nobody can see": `DELETE FROM access WHERE kind = 1`,
 	"warranties with several owners": `INSERT INTO access
 		(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
 		SELECT $1, 1, item_id, parent_id, 1, status, start_date, end_date, category FROM access WHERE kind = 1`,

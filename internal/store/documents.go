@@ -13,7 +13,7 @@ import (
 
 const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type,
 	d.content_type, d.size_bytes, d.sha256, d.created_at, d.message_id, d.filed,
-	CASE WHEN ` + attachedDocument + ` THEN 1 ELSE 0 END`
+	CASE WHEN ` + attachedDocument + ` THEN 1 ELSE 0 END, CASE WHEN ` + keepsDocument + ` THEN 1 ELSE 0 END`
 
 func readDocument(r *engine.Row) warranty.Document {
 	d := warranty.Document{
@@ -29,6 +29,7 @@ func readDocument(r *engine.Row) warranty.Document {
 		MessageID:   r.OptionalID(),
 		Filed:       r.Int() != 0,
 		Attached:    r.Int() != 0,
+		Kept:        r.Int() != 0,
 	}
 	d.WarrantyID = d.Warranty.ID
 	return d
@@ -223,5 +224,19 @@ func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
 	if err := t.exactlyOne(`DELETE FROM documents WHERE id = $1`, d.ID); err != nil {
 		return err
 	}
+	if d.Kept { // its name is not for the new owner, who reads the history
+		if err := t.later(`UPDATE history SET changes = '[]' WHERE thread_id = $1 AND subject_id = $2`,
+			d.WarrantyID, d.ID); err != nil {
+			return err
+		}
+	}
 	return t.dropChild(lists.Documents, d.ID, d.WarrantyID)
+}
+
+// KeptDocuments lists some documents that a user kept when they transferred the warranties.
+func (t *Tx) KeptDocuments(user warranty.ID, limit int) (ids []warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, `SELECT a.item_id FROM access a JOIN documents d ON d.id = a.item_id
+		WHERE a.user_id = $1 AND a.kind = `+kindDocument+` AND d.owner_id = $1 AND `+keepsDocument+` LIMIT $2`,
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user, limit)
+	return ids, err
 }

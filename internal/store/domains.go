@@ -203,22 +203,29 @@ type ProductIssuer struct {
 const gtinForms = `(SELECT CAST($1 AS TEXT) AS gtin UNION SELECT CAST($2 AS TEXT) UNION SELECT CAST($3 AS TEXT)
 	UNION SELECT CAST($4 AS TEXT))`
 
+// serialKey is warranty.SerialKey of the serial number of a table in SQL. The text is that of the indexes.
+func serialKey(table string) string {
+	return `/*pg: lower(replace(replace(` + table + `.serial_number, ' ', ''), '-', '') COLLATE "C") */` +
+		`/*sqlite: ` + table + `.serial_key */`
+}
+
 // productIssuers steps from one issuer of a product to the next in the index, so that the number of warranties of an
-// issuer does not matter. $1 to $4 are the forms of the GTIN, $5 is the serial number, and $6 bounds the steps. The rows
-// are compared as in the index, which no other index can do, so that no statistics make the databases read all of them.
-const productIssuers = `WITH RECURSIVE step(gtin, issuer) AS (
+// issuer does not matter. $1 to $4 are the forms of the GTIN, $5 is the key of the serial number, and $6 bounds the
+// steps. The rows are compared as in the index, which no other index can do, so that no statistics make the databases
+// read all of them.
+var productIssuers = `WITH RECURSIVE step(gtin, issuer) AS (
 		SELECT f.gtin, n.issuer_id
 		FROM ` + gtinForms + ` f
-			JOIN warranties n ON n.id = (SELECT w.id FROM warranties w /*sqlite: INDEXED BY warranties_of_product */
-				WHERE w.gtin IS NOT NULL AND w.deleted_at IS NULL AND (w.gtin, w.serial_number) >= (f.gtin, $5)
-				ORDER BY w.gtin, w.serial_number, w.issuer_id, w.id LIMIT 1)
-		WHERE n.gtin = f.gtin AND n.serial_number = $5
+			JOIN warranties n ON n.id = (SELECT w.id FROM warranties w /*sqlite: INDEXED BY warranties_by_product_key */
+				WHERE w.gtin IS NOT NULL AND w.deleted_at IS NULL AND (w.gtin, ` + serialKey(`w`) + `) >= (f.gtin, $5)
+				ORDER BY w.gtin, ` + serialKey(`w`) + `, w.issuer_id, w.id LIMIT 1)
+		WHERE n.gtin = f.gtin AND ` + serialKey(`n`) + ` = $5
 	UNION ALL
 		SELECT s.gtin, n.issuer_id
-		FROM step s JOIN warranties n ON n.id = (SELECT w.id FROM warranties w /*sqlite: INDEXED BY warranties_of_product */
-				WHERE w.gtin IS NOT NULL AND w.deleted_at IS NULL AND (w.gtin, w.serial_number, w.issuer_id) > (s.gtin, $5, s.issuer)
-				ORDER BY w.gtin, w.serial_number, w.issuer_id, w.id LIMIT 1)
-		WHERE n.gtin = s.gtin AND n.serial_number = $5)
+		FROM step s JOIN warranties n ON n.id = (SELECT w.id FROM warranties w /*sqlite: INDEXED BY warranties_by_product_key */
+				WHERE w.gtin IS NOT NULL AND w.deleted_at IS NULL AND (w.gtin, ` + serialKey(`w`) + `, w.issuer_id) > (s.gtin, $5, s.issuer)
+				ORDER BY w.gtin, ` + serialKey(`w`) + `, w.issuer_id, w.id LIMIT 1)
+		WHERE n.gtin = s.gtin AND ` + serialKey(`n`) + ` = $5)
 	SELECT s.issuer, s.gtin FROM (SELECT gtin, issuer FROM step LIMIT $6) s`
 
 // verifiedIssuers are all organizations with a verified domain, and issuersByDomain the one with the verified domain $6,
@@ -237,7 +244,7 @@ func issuersAmong(candidates string) string {
 		AND i.disabled_at IS NULL
 			AND EXISTS (SELECT 1 FROM (` + newestOfProduct(`p.gtin`, `$5`, `p.issuer`, `$7`, `$8`) + `) newest
 				JOIN warranties w ON w.id = newest.id
-				WHERE w.gtin = p.gtin AND w.serial_number = $5 AND w.issuer_id = p.issuer
+				WHERE w.gtin = p.gtin AND ` + serialKey(`w`) + ` = $5 AND w.issuer_id = p.issuer
 				AND (w.offered_at IS NOT NULL OR NOT ` + recordedForItself + `)) THEN 1 ELSE 0 END,
 		` + domainOf(`p.issuer`) + `,
 		(SELECT min(d.verified_at) FROM domains d WHERE d.account_id = p.issuer AND d.verified_at IS NOT NULL),
@@ -265,7 +272,7 @@ func (s *Store) ProductIssuers(
 				list = append(list, i)
 			}
 			return nil
-		}, gtins[0], gtins[1], gtins[2], gtins[3], serial, bound, largestID, newest)
+		}, gtins[0], gtins[1], gtins[2], gtins[3], warranty.SerialKey(serial), bound, largestID, newest)
 	}
 	switch {
 	case domain != "":
@@ -311,7 +318,7 @@ func (s *Store) IssuedOfProduct(
 				list = append(list, Stood{w, standing})
 			}
 			return nil
-		}, gtin, serial, issuer.ID, largestID, limit))
+		}, gtin, warranty.SerialKey(serial), issuer.ID, largestID, limit))
 	}
 	slices.SortFunc(list, func(a, b Stood) int { return bytes.Compare(b.Warranty.ID[:], a.Warranty.ID[:]) })
 	return list, err
@@ -335,17 +342,17 @@ var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domain
 	FROM warranties w JOIN users i ON i.id = w.issuer_id
 		LEFT JOIN users s ON s.id = w.seller_id AND s.disabled_at IS NULL`
 
-// issuedOfProduct selects the newest warranties of the issuer $3 with the GTIN $1 and the serial number $2. $4 is the
-// largest id.
-var issuedOfProduct = selectStanding + ` WHERE w.gtin = $1 AND w.serial_number = $2 AND w.issuer_id = $3 AND w.id IN (` +
-	newestOfProduct(`$1`, `$2`, `$3`, `$4`, `$5`) + `)`
+// issuedOfProduct selects the newest warranties of the issuer $3 with the GTIN $1 and the key $2 of the
+// serial number. $4 is the largest id.
+var issuedOfProduct = selectStanding + ` WHERE w.gtin = $1 AND ` + serialKey(`w`) + ` = $2 AND w.issuer_id = $3
+	AND w.id IN (` + newestOfProduct(`$1`, `$2`, `$3`, `$4`, `$5`) + `)`
 
 // newestOfProduct selects the ids of the newest warranties of an issuer for a product, or others if it has fewer.
 func newestOfProduct(gtin, serial, issuer, last, limit string) string {
-	return `SELECT n.id FROM warranties n /*sqlite: INDEXED BY warranties_of_product */
+	return `SELECT n.id FROM warranties n /*sqlite: INDEXED BY warranties_by_product_key */
 		WHERE n.gtin IS NOT NULL AND n.deleted_at IS NULL
-			AND (n.gtin, n.serial_number, n.issuer_id, n.id) <= (` + gtin + `, ` + serial + `, ` + issuer + `, ` + last + `)
-		ORDER BY n.gtin DESC, n.serial_number DESC, n.issuer_id DESC, n.id DESC LIMIT ` + limit
+			AND (n.gtin, ` + serialKey(`n`) + `, n.issuer_id, n.id) <= (` + gtin + `, ` + serial + `, ` + issuer + `, ` + last + `)
+		ORDER BY n.gtin DESC, ` + serialKey(`n`) + ` DESC, n.issuer_id DESC, n.id DESC LIMIT ` + limit
 }
 
 // readStanding reads a row of selectStanding.

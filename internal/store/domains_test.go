@@ -26,13 +26,13 @@ func TestIssuersOfAProductAreFoundInTheIndex(t *testing.T) {
 		steps := planOf(t, s, productIssuers, append(forms, "FD-1", 2000)...)
 		among := planOf(t, s, issuersAmong(productIssuers), append(forms, "FD-1", 2000, warranty.ID{0xFF}, 20)...)
 		newest := planOf(t, s, issuedOfProduct, "4242005273881", "FD-1", ada.user, warranty.ID{0xFF}, 20)
-		if strings.Count(steps, "warranties_of_product") != 2 {
+		if strings.Count(steps, "warranties_by_product_key") != 2 {
 			t.Errorf("the issuers: %s", steps)
 		}
-		if !strings.Contains(newest, "warranties_of_product") {
+		if !strings.Contains(newest, "warranties_by_product_key") {
 			t.Errorf("the newest: %s", newest)
 		}
-		if strings.Count(among, "warranties_of_product") != 3 || strings.Contains(among, "Seq Scan on warranties") {
+		if strings.Count(among, "warranties_by_product_key") != 3 || strings.Contains(among, "Seq Scan on warranties") {
 			t.Errorf("those who issued it: %s", among)
 		}
 		for _, plan := range []string{steps, newest} {

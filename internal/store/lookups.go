@@ -54,7 +54,7 @@ func identityOf(item warranty.LookupItem) identity {
 		return identity{External: item.ExternalID}
 	case warranty.BySerialNumber:
 		return identity{
-			Serial:  item.SerialNumber,
+			Serial:  warranty.SerialKey(item.SerialNumber),
 			Product: item.ProductName,
 			Start:   day(item.StartDate),
 			End:     day(item.EndDate),
@@ -83,9 +83,9 @@ const idsOf = `(SELECT /*pg: string_agg(i.id::text, ',') */ /*sqlite: group_conc
 	FROM (SELECT w.id FROM warranties w WHERE `
 
 // byIdentity finds the records of each identity, each kind by its own index, up to a limit.
-const byIdentity = `SELECT j.k, CASE
+var byIdentity = `SELECT j.k, CASE
 	WHEN j.x <> '' THEN ` + idsOf + `w.issuer_id = $1 AND w.external_id = j.x AND w.deleted_at IS NULL LIMIT 1) i)
-	WHEN j.s <> '' THEN ` + idsOf + `w.issuer_id = $1 AND w.serial_number /*pg: COLLATE "C" */ = j.s
+	WHEN j.s <> '' THEN ` + idsOf + `w.issuer_id = $1 AND ` + serialKey(`w`) + ` = j.s
 		AND j.p IN ('', w.product_name /*pg: COLLATE "C" */) AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL
 		AND j.d IN ($4, w.start_date) AND j.e IN ($4, w.end_date) LIMIT $3) i)
 	ELSE ` + idsOf + `w.issuer_id = $1 AND w.start_date = j.d
@@ -171,9 +171,9 @@ func (s *Store) addReceived(
 		return err
 	}
 	defer release()
-	return s.db.Query(ctx, `SELECT w.id, w.serial_number, w.start_date, w.end_date FROM access a `+lists.JoinWarranty+`
+	return s.db.Query(ctx, `SELECT w.id, `+serialKey(`w`)+`, w.start_date, w.end_date FROM access a `+lists.JoinWarranty+`
 		WHERE a.user_id = $1 AND a.kind = `+kindWarranty+` AND a.roles & `+roleIssuer+` = 0 AND w.deleted_at IS NULL
-		AND w.serial_number IN
+		AND `+serialKey(`w`)+` IN
 			(SELECT /*pg: value FROM json_array_elements_text($2) */ /*sqlite: value FROM json_each($2) */)
 		ORDER BY w.id`,
 		func(r *engine.Row) error {

@@ -35,7 +35,20 @@ func (t *Tx) InsertOfferCode(c OfferCode) error {
 
 // EndOffers ends the open codes of a locked warranty.
 func (t *Tx) EndOffers(id warranty.ID) error {
-	return t.later(`DELETE FROM offer_codes WHERE warranty_id = $1 AND used_at IS NULL`, id)
+	_, err := t.endCodes(id, `used_at IS NULL`)
+	return err
+}
+
+// endCodes ends the codes of a locked warranty that which selects, and returns their number. They are kept for as long
+// as expired ones, to tell that they were ended.
+func (t *Tx) endCodes(id warranty.ID, which string, args ...any) (int64, error) {
+	args = append([]any{id}, args...)
+	if err := t.later(`INSERT INTO ended_codes (code_hash, warranty_id, giver_id, expires_at)
+		SELECT code_hash, warranty_id, giver_id, expires_at FROM offer_codes WHERE warranty_id = $1 AND `+which+`
+		ON CONFLICT (code_hash) DO NOTHING`, args...); err != nil {
+		return 0, err
+	}
+	return t.exec(`DELETE FROM offer_codes WHERE warranty_id = $1 AND `+which, args...)
 }
 
 // OfferHandover sets the hand-over of a locked warranty, which its issuer owns. Earlier codes no longer work.
@@ -112,7 +125,7 @@ func (s *Store) IsOffered(ctx context.Context, owner, id warranty.ID, now time.T
 
 // CancelTransfer ends the open transfer of a locked warranty.
 func (t *Tx) CancelTransfer(id warranty.ID, now time.Time) error {
-	n, err := t.exec(`DELETE FROM offer_codes AS c WHERE c.warranty_id = $1 AND `+openTransfer, id, now)
+	n, err := t.endCodes(id, `transfer = 1 AND used_at IS NULL AND expires_at > $2`, now)
 	if err == nil && n == 0 {
 		err = warranty.ErrNotFound
 	}
@@ -130,7 +143,7 @@ func (t *Tx) CancelTransfers(owner warranty.ID, by *warranty.ID, now time.Time) 
 		return nil, err
 	}
 	for _, id := range ids {
-		if err := t.later(`DELETE FROM offer_codes WHERE warranty_id = $1 AND transfer = 1 AND used_at IS NULL`, id); err != nil {
+		if _, err := t.endCodes(id, `transfer = 1 AND used_at IS NULL`); err != nil {
 			return nil, err
 		}
 	}

@@ -94,12 +94,13 @@ const (
 	CodeExpired   CodeState = "expired"
 	CodeNotValid  CodeState = "not_valid" // the warranty is void or cancelled
 	CodeWithdrawn CodeState = "withdrawn" // the warranty was deleted, or its owner removed it from their account
+	CodeCancelled CodeState = "cancelled" // the offer was cancelled or replaced by another one
 )
 
-// readCodeState reads when a code was used and when it expires, when its warranty was deleted, and the standing of
-// the warranty.
+// readCodeState reads when a code was used and when it expires, whether its offer was ended, when its warranty was
+// deleted, and the standing of the warranty.
 func readCodeState(r *engine.Row, now time.Time) CodeState {
-	used, expires, deleted := r.Set(), r.Time(), r.Set()
+	used, expires, ended, deleted := r.Set(), r.Time(), r.Int() != 0, r.Set()
 	switch standing := enum[warranty.Status](r); {
 	case used:
 		return CodeTaken
@@ -107,6 +108,8 @@ func readCodeState(r *engine.Row, now time.Time) CodeState {
 		return CodeWithdrawn
 	case standing != warranty.Active:
 		return CodeNotValid
+	case ended:
+		return CodeCancelled
 	case !expires.After(now):
 		return CodeExpired
 	}
@@ -117,10 +120,11 @@ func readCodeState(r *engine.Row, now time.Time) CodeState {
 func (s *Store) CodeState(
 	ctx context.Context, code warranty.Hash, now time.Time,
 ) (state CodeState, business *warranty.Party, err error) {
-	err = s.db.Query(ctx, `SELECT c.used_at, c.expires_at, COALESCE(w.deleted_at, (SELECT x.deleted_at FROM trash x
+	err = s.db.Query(ctx, `SELECT c.used_at, c.expires_at, c.ended, COALESCE(w.deleted_at, (SELECT x.deleted_at FROM trash x
 				WHERE x.warranty_id = w.id AND x.account_id = c.giver_id)), w.standing, g.kind, g.name, `+domainOf(`g.id`)+`
-			FROM offer_codes c JOIN warranties w ON w.id = c.warranty_id JOIN users g ON g.id = c.giver_id
-			WHERE c.code_hash = $1`,
+			FROM (SELECT warranty_id, giver_id, used_at, expires_at, 0 AS ended FROM offer_codes WHERE code_hash = $1
+				UNION ALL SELECT warranty_id, giver_id, NULL, expires_at, 1 FROM ended_codes WHERE code_hash = $1) c
+			JOIN warranties w ON w.id = c.warranty_id JOIN users g ON g.id = c.giver_id`,
 		func(r *engine.Row) error {
 			state = readCodeState(r, now)
 			kind := enum[warranty.AccountKind](r)
@@ -175,10 +179,14 @@ func (t *Tx) Take(taking Taking, owner warranty.ID, now time.Time) error {
 		if err := t.keepDocuments(id, taking.Giver, taking.documents); err != nil {
 			return err
 		}
+		move := t.MoveOwner
 		if roles.SelfRecorded() {
-			return t.passOn(id, taking.Giver, owner)
+			move = t.passOn
 		}
-		return t.MoveOwner(id, taking.Giver, owner)
+		if err := move(id, taking.Giver, owner); err != nil {
+			return err
+		}
+		return t.showKept(id)
 	}
 	if err := t.exactlyOne(`UPDATE warranties SET taken_at = $2, offer_expires_at = NULL, version = version + 1,
 			updated_at = $2 WHERE id = $1`, id, now); err != nil {

@@ -140,6 +140,9 @@ func (t *Tx) undelete(id, owner warranty.ID, now time.Time) error {
 			return err
 		}
 	}
+	if err := t.showKept(id); err != nil {
+		return err
+	}
 	return t.later(`UPDATE warranties SET seller_id = NULL WHERE id = $1 AND seller_id IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = warranties.seller_id
 			AND a.kind = `+kindWarranty+` AND a.item_id = $1)`, id)
