@@ -889,7 +889,10 @@ func checkAccess(t testing.TB, w *world) {
 		"access without a role":             `SELECT count(*) FROM access WHERE roles < 1 OR roles > 7`,
 		"access of an unknown kind":         `SELECT count(*) FROM access WHERE kind NOT IN (1, 2, 3)`,
 		"access to a part and not the whole": `SELECT count(*) FROM access a WHERE a.kind > 1
-			AND NOT EXISTS (SELECT 1 FROM access p WHERE p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id AND p.roles = a.roles)`,
+			AND NOT EXISTS (SELECT 1 FROM access p WHERE p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id AND p.roles = a.roles)
+			AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = a.item_id AND d.claim_id IS NULL AND a.roles = 1
+				AND d.owner_id = a.user_id AND d.uploader_id = a.user_id
+				AND NOT EXISTS (SELECT 1 FROM access p WHERE p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id))`,
 		"a claim hidden from a user who sees its warranty": `SELECT count(*) FROM claims c JOIN access p ON p.kind = 1 AND p.item_id = c.warranty_id
 			WHERE NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id)`,
 		"a document shown to the wrong user": `SELECT count(*) FROM documents d JOIN access a ON a.kind = 3 AND a.item_id = d.id

@@ -374,7 +374,7 @@ func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
 			t.Errorf("the page of a kept document: %d %s", page.Status, page.Body)
 		}
 		renamed := w.SignedIn(t, kim).Post("/documents/"+receipt.ID+"/rename", "file_name", "x.pdf")
-		equal(t, "renaming a kept document", renamed.Status, 403)
+		renamed.Says(t, "renaming a kept document", 422, "You transferred the warranty of this document.")
 		equal(t, "the claim, for the new owner", description(lea), "")
 		equal(t, "the claim, for the shop", description(shop), text)
 		equal(t, "claims of the new owner", ids(t, w.Get("/api/v1/claims", lea.Session)), []string{claim})
@@ -399,6 +399,7 @@ func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
 		// Deleting what stayed frees the giver's storage, and leaves no name in the history of others.
 		w.Transfer(record.ID, kim, lea)
 		checkAccess(t, w)
+		w.Must(200, moving(claim, lea.Session, moveTo("withdrawn")))
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+record.ID, lea.Session, nil))
 		equal(t, "documents while it is deleted", ids(t, w.Get("/api/v1/documents", kim.Session)), []string{other.ID})
 		checkAccess(t, w)
