@@ -193,7 +193,7 @@ func TestWebTakeUnverified(t *testing.T) {
 	what.Says(t, "the offer", 200, "<bdi>“Hаlden Electronics”</bdi>", "has not verified its website. Anyone can use this name.", "mixes alphabets", `class="noseal"`)
 	what.Hides(t, "the offer", "fact good", `class="seal"`, "A verified business")
 	fake.send(204, "DELETE", "/api/v1/warranties/"+made.ID+"/handover", nil, nil)
-	b.Post("/take", "code", slip).Says(t, "a cancelled code", 422, "We don&#39;t know this code.")
+	b.Post("/take", "code", slip).Says(t, "a cancelled code", 422, "This code was cancelled or replaced by a newer one.")
 	slip = fake.prints(made.ID)
 	w.Clock.Advance(2*365*24*time.Hour + time.Minute)
 	late := b.Post("/take", "code", slip)
