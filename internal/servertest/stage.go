@@ -79,6 +79,9 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	}
 	if uses(op, "products") {
 		s.product(who, values)
+		if op.Auth == api.Credential {
+			s.till(who, values)
+		}
 	}
 	if uses(op, "customers") {
 		s.customers(op, who, values)
