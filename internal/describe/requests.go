@@ -259,8 +259,9 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 
 // ForOrganization reports whether the example acts for an organization.
 func (e Example) ForOrganization() bool {
-	return strings.HasPrefix(e.Spec.Name, "products.") || e.Spec.Auth == api.SessionOnly && strings.HasPrefix(e.Spec.Name, "customers.") || slices.Contains([]string{
-	return strings.HasPrefix(e.Spec.Name, "products.") && e.Spec.Auth == api.SessionOnly || slices.Contains([]string{
+	of := e.Spec.Auth == api.SessionOnly &&
+		(strings.HasPrefix(e.Spec.Name, "products.") || strings.HasPrefix(e.Spec.Name, "customers."))
+	return of || slices.Contains([]string{
 		api.AssignClaim.Name, api.GetClaimHandling.Name, api.ListNotes.Name, api.WriteNote.Name,
 		api.BulkClaims.Name, api.GetBulk.Name, api.UndoBulk.Name,
 	}, e.Spec.Name)
