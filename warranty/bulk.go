@@ -244,7 +244,7 @@ func eachPlaceholder(text string, between func(string), each func(inBraces strin
 	}
 }
 
-// UnknownPlaceholder returns the first word in braces that is no placeholder, with its braces, or "".
+// UnknownPlaceholder returns the first word in braces that is not a placeholder, with its braces, or "".
 func UnknownPlaceholder(text string) (unknown string) {
 	eachPlaceholder(text, func(string) {}, func(name string) {
 		if unknown == "" && placeholderOf(name) == nil {
