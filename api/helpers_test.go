@@ -116,6 +116,8 @@ func sample(s *api.Spec) any {
 		in.LengthMonths = new(24) // or lifetime
 	case *warranty.IssueWarranty:
 		in.ProductID, in.CustomerEmail = &someID, "kim@people.example" // or a name and dates, and print
+	case *warranty.MergeCustomers:
+		in.FromID[0]++ // another one
 	}
 	return in
 }
@@ -150,6 +152,7 @@ var manyLines = []string{
 	"claims.move resolution_note", "bulk.claims message", "bulk.claims resolution_note",
 	"products.create terms",
 	"products.update terms",
+	"customers.update note",
 }
 
 // check runs the check that the service runs first.
