@@ -353,10 +353,16 @@ func (web *Web) unmergeCustomer(w http.ResponseWriter, r *http.Request, who warr
 	})
 }
 
+// customerIn returns the id of the customer in the query, if there is one.
+func customerIn(r *http.Request) (warranty.ID, bool) {
+	id, err := warranty.ParseID(r.URL.Query().Get("customer"))
+	return id, err == nil
+}
+
 // chosenCustomer returns the name of the customer whose id is in the query, or "".
 func (web *Web) chosenCustomer(r *http.Request, who warranty.Principal) (string, error) {
-	id, err := warranty.ParseID(r.URL.Query().Get("customer"))
-	if err != nil || !who.ActsForOrganization() {
+	id, chosen := customerIn(r)
+	if !chosen || !who.ActsForOrganization() {
 		return "", nil
 	}
 	c, err := web.Service.GetCustomer(r.Context(), who, warranty.GetCustomer{ID: id})

@@ -107,8 +107,8 @@ func (web *Web) issue(w http.ResponseWriter, r *http.Request, who warranty.Princ
 
 // fillCustomer fills the form for the customer of the query, if there is one.
 func (web *Web) fillCustomer(r *http.Request, who warranty.Principal, values url.Values) error {
-	id, err := warranty.ParseID(r.URL.Query().Get("customer"))
-	if err != nil || !who.ActsForOrganization() {
+	id, chosen := customerIn(r)
+	if !chosen || !who.ActsForOrganization() {
 		return nil
 	}
 	c, err := web.Service.GetCustomer(r.Context(), who, warranty.GetCustomer{ID: id})
