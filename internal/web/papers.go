@@ -261,9 +261,9 @@ func (web *Web) slipTexts(
 	if err != nil {
 		return paper.Slip{}, err
 	}
-	issuer := paperIssuer(words, warranty.NewParty(who.Account.Name, domain))
-	if domain == nil {
-		issuer.Name = who.Account.Name // the shop's own customers know it
+	issuer := paper.Issuer{Name: who.Account.Name} // the shop's own customers know it
+	if domain != nil {
+		issuer = paper.Issuer{Name: *domain, Lines: []string{who.Account.Name}}
 	}
 	slip := paper.Slip{
 		Issuer: issuer, Product: w.ProductName,
