@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/sfnt"
@@ -103,8 +104,11 @@ const Lost = "[…]"
 func printable(text string) (_ string, lost bool) {
 	var b strings.Builder
 	gap := false // the last character is one that the fonts lack
-	for _, r := range norm.NFC.String(strings.Join(strings.Fields(text), " ")) {
+	for _, r := range norm.NFC.String(text) {
 		switch {
+		case unicode.IsSpace(r):
+			b.WriteByte(' ')
+			gap = false
 		case sans.has(r):
 			b.WriteRune(r)
 			gap = false
@@ -114,7 +118,7 @@ func printable(text string) (_ string, lost bool) {
 			gap, lost = true, true
 		}
 	}
-	return b.String(), lost
+	return strings.Join(strings.Fields(b.String()), " "), lost
 }
 
 // invisible reports whether a character only changes how others look: joiners, directions, variants, soft hyphens.

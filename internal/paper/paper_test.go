@@ -220,6 +220,7 @@ func TestLostCharacters(t *testing.T) {
 		"e\u0301\u200bx":   "éx",
 		"👩‍👩‍👧👍":           "[…]",
 		"a\u202eb\u00adc":  "abc",
+		"\u202e \u200b":    "",
 		" a \n\t b\u00a0c": "a b c",
 	} {
 		if got, lost := printable(text); got != want || lost != strings.Contains(want, Lost) {
