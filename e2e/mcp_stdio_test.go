@@ -173,7 +173,8 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 	m := mcpStart(t, mcpEnv(p, mcpScoped(t, p, session, "warranties:read")))
 	m.begin()
 	list := string(m.ask("tools/list", `{}`).Result)
-	tools := []string{"list_warranties", "summarize_warranties", "get_warranty", "verify_warranty", "lookup_warranties", "list_changes"}
+	tools := []string{"list_warranties", "summarize_warranties", "get_warranty", "verify_warranty", "lookup_warranties", "list_changes",
+		"list_customers"}
 	for _, tool := range tools {
 		if !strings.Contains(list, `"name":"`+tool+`"`) {
 			t.Errorf("%s is not listed", tool)

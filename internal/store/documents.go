@@ -225,8 +225,7 @@ func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
 		return err
 	}
 	if d.Kept { // its name is not for the new owner, who reads the history
-		if err := t.later(`UPDATE history SET changes = '[]' WHERE thread_id = $1 AND subject_id = $2`,
-			d.WarrantyID, d.ID); err != nil {
+		if err := t.eraseDocumentName(d); err != nil {
 			return err
 		}
 	}

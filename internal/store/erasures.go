@@ -346,3 +346,8 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		mail_choices = 0, language = '', zone = '', `+nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@deleted.invalid", ErasedName, now)
 }
+
+// eraseDocumentName erases the name of a document that a former owner kept from the history of its warranty.
+func (t *Tx) eraseDocumentName(d warranty.Document) error {
+	return t.later(`UPDATE history SET changes = '[]' WHERE thread_id = $1 AND subject_id = $2`, d.WarrantyID, d.ID)
+}
