@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -36,8 +37,9 @@ func TestSearchWhileTyping(t *testing.T) {
 	}
 	b.do(t, keys("os"))
 	b.until(t, hits+` > 2`)
-	if got := chosen(); got != "hit-claims-0" {
-		t.Errorf("the first result is %q", got)
+	top := chosen()
+	if !strings.HasSuffix(top, "-0") {
+		t.Errorf("the first result is %q", top)
 	}
 	if got := eval[string](t, b, `document.querySelector("#palette [role=status]").textContent`); got == "" {
 		t.Error("the number of results is not announced")
@@ -52,7 +54,7 @@ func TestSearchWhileTyping(t *testing.T) {
 	b.do(t, keys(kb.ArrowDown))
 	second := chosen()
 	b.do(t, keys(kb.ArrowUp), keys(kb.ArrowUp))
-	if last := chosen(); second == "" || second == "hit-claims-0" || last == "hit-claims-0" || last == "" {
+	if last := chosen(); second == "" || second == top || last == top || last == "" {
 		t.Errorf("arrows lead to %q and %q", second, last)
 	}
 	b.do(t, keys(kb.Escape))

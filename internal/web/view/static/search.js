@@ -83,6 +83,7 @@ input.addEventListener("keydown", (event) => {
     event.preventDefault();
     choose(all[(to + all.length) % all.length]);
   }
+  if (event.key === "Escape") palette.close(); // a search field would only empty itself
   if (event.key !== "Enter" || event.isComposing) return;
   if (sent) {
     event.preventDefault();
