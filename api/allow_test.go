@@ -74,7 +74,7 @@ func TestScopesFitTheOperation(t *testing.T) {
 			continue
 		}
 		group, _, _ := strings.Cut(s.Name, ".")
-		if group == "confirmations" || group == "sellers" || group == "handovers" || group == "customers" {
+		if group == "confirmations" || group == "sellers" || group == "handovers" || group == "customers" || group == "products" {
 			group = "warranties"
 		}
 		want := group + ":write"

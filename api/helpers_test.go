@@ -130,6 +130,8 @@ func roomy(s *api.Spec) any {
 		move.Status, move.Resolution = warranty.Resolved, warranty.Repaired
 	}
 	switch in := in.(type) {
+	case *warranty.RegisterHandover:
+		in.Code = "123456"
 	case *warranty.BulkClaims:
 		in.Action, in.Resolution = warranty.ResolveClaims, warranty.Repaired
 	case *warranty.UpdateWarranty:

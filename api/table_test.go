@@ -54,7 +54,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 			if bodyless && s.HasBody() {
 				t.Errorf("%s has a body", s.Method)
 			}
-			if noAnswer := s.Out == reflect.TypeFor[warranty.None](); noAnswer != (s.Status == 204 || s.Status == 202) {
+			// 202 says that an email will follow, some with what the page that asked needs.
+			if noAnswer := s.Out == reflect.TypeFor[warranty.None](); s.Status != 202 && noAnswer != (s.Status == 204) {
 				t.Errorf("the result %s has status %d", s.Out, s.Status)
 			}
 		})

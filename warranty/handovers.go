@@ -235,7 +235,7 @@ func (in *RegisterHandover) Check() error {
 	} else if in.Code = digits(in.Code); len(in.Code) != ShortCodeDigits || strings.Contains(in.Code, "x") {
 		c.Add("code", "invalid_length", "Enter all six digits.")
 	}
-	c.text("flow", in.Flow, 0, 100)
+	in.Flow = c.text("flow", in.Flow, 0, 100)
 	in.Name = c.text("name", in.Name, 0, MaxUserName)
 	return c.Err()
 }

@@ -85,7 +85,7 @@ func TestJourney(t *testing.T) {
 	ada.mustShow(t, "Claim filed.", "Submitted", "It leaks from below.")
 	claim := strings.SplitN(ada.path(t), "?", 2)[0]
 	seller.mustOpen(t, "/claims?status=submitted")
-	seller.open(t, eval[string](t, seller, fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find(r => r.innerText.includes(%q)).querySelector("a").pathname`, product)))
+	seller.open(t, eval[string](t, seller, fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find(r => r.innerText.includes(%q)).querySelector("a[href^='/claims/']").pathname`, product)))
 	if got := seller.path(t); got != claim {
 		t.Fatalf("the seller is at %s and the claim at %s", got, claim)
 	}

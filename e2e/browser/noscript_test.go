@@ -223,7 +223,7 @@ func (b *tab) mustNotNeedScript(t *testing.T) {
 		const all = (selector, filter, problem) => [...document.querySelectorAll(selector)].filter(filter)
 			.map(e => problem + ": " + e.outerHTML.slice(0, 200));
 		const hasText = e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
-		const mayBeHidden = "dialog, details:not([open]), [role=tablist], option, .closer, .ends, [data-copy]"
+		const mayBeHidden = "dialog, details:not([open]), [role=tablist], option, .closer, .ends, [data-copy], [data-scan], .of-sheets, .of-own, .of-own *, .of-sheets *"
 			+ ", .bulk, .other" // the style sheet shows them once something is chosen
 			+ ", .order, .people .w"; // and these if rows are cards
 		return [

@@ -18,7 +18,7 @@ func TestExamplesAreWhole(t *testing.T) {
 		if e.Status == 0 {
 			continue // answers.json is out of date, which TestGeneratedFiles reports
 		}
-		if (e.Answer == "") != (e.Status == http.StatusNoContent || e.Status == http.StatusAccepted) {
+		if e.Status != http.StatusAccepted && (e.Answer == "") != (e.Status == http.StatusNoContent) {
 			t.Errorf("%s has the response %d %q", e.Spec.Name, e.Status, e.Answer)
 		}
 		if e.Spec.HasBody() && !e.Spec.BodyOptional && e.Body == "" {

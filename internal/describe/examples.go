@@ -81,6 +81,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			CreatedAt:   sampleNow.AddDate(0, 0, -12),
 			WebURL:      w.WebURL,
 		},
+		warranty.EmailedCode{Flow: sampleSecret(warranty.FlowSecret), ExpiresAt: sampleNow.Add(10 * time.Minute)},
 		warranty.ClaimMute{ClaimID: claim.ID, Muted: true},
 		sampleSummary(), sampleSummary().Groups[0], sampleSummary().Other,
 		warranty.TransferOffer{

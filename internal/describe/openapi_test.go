@@ -194,7 +194,7 @@ func TestFilesAreDescribed(t *testing.T) {
 		t.Fatal("an upload must be a form with a body")
 	}
 	fields := doc.schema(form.Schema)
-	if want := []string{"file", "warranty_id", "type"}; !slices.Equal(fields.Required, want) || len(fields.Properties) != 5 {
+	if want := []string{"warranty_id", "type", "file"}; !slices.Equal(fields.Required, want) || len(fields.Properties) != 5 {
 		t.Errorf("the form requires %v, want %v, and claim_id and draft optional", fields.Required, want)
 	}
 	if _, ok := upload.Responses["201"].Headers["Location"]; !ok {

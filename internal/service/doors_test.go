@@ -195,7 +195,9 @@ func TestAFormerOwnerKeepsNothing(t *testing.T) {
 					}
 				}
 			}
-			refused(t, "the former owner's receipt", w.Get("/api/v1/documents/"+receipt.ID, s.who(me)), warranty.NotFound)
+			// The receipt did not go along: it is still theirs.
+			w.Must(200, made("GET", "/api/v1/documents/"+receipt.ID, s.who(me), nil))
+			refused(t, "the former owner's receipt", w.Get("/api/v1/documents/"+receipt.ID, s.who(another)), warranty.NotFound)
 			var now struct {
 				Roles      []string
 				ExternalID *string `json:"external_id"`

@@ -221,7 +221,9 @@ type claimsResult struct {
 func (b claimsResult) Done() int64 { return b.Count(warranty.ClaimDone) }
 
 // Left returns how many claims were skipped or kept.
-func (b claimsResult) Left() int64 { return b.Count(warranty.ClaimSkipped) + b.Count(warranty.ClaimKept) }
+func (b claimsResult) Left() int64 {
+	return b.Count(warranty.ClaimSkipped) + b.Count(warranty.ClaimKept)
+}
 
 // Undone returns how many claims were given back.
 func (b claimsResult) Undone() int64 { return b.Count(warranty.ClaimUndone) }
@@ -238,7 +240,9 @@ func (b claimsResult) Banner() view.Banner {
 }
 
 // isClaimsJob reports whether a job changed claims.
-func isClaimsJob(j warranty.Job) bool { return j.Kind == service.ClaimsJob || j.Kind == service.DecisionJob }
+func isClaimsJob(j warranty.Job) bool {
+	return j.Kind == service.ClaimsJob || j.Kind == service.DecisionJob
+}
 
 // undoClaims undoes an action on claims. A decision leads back to its claim.
 func (web *Web) undoClaims(w http.ResponseWriter, r *http.Request, who warranty.Principal, id warranty.ID) error {
@@ -271,7 +275,7 @@ func (web *Web) undoClaims(w http.ResponseWriter, r *http.Request, who warranty.
 type decided struct {
 	warranty.ClaimBulk
 	Product, Customer string
-	Held              bool // the email still waits
+	Held              bool   // the email still waits
 	Undo              string // where the form goes
 }
 

@@ -126,7 +126,7 @@ func TestWebChangesDocuments(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Verified("Olga")
 	record := w.Warranty(olga.Session, nil).ID
-	id := w.Upload(olga.Session, document(record, "scan.pdf", pdf)...).ID
+	id := w.Upload(olga.Session, document(record, "invoice.pdf", pdf)...).ID
 	b := w.SignedIn(t, olga)
 	at := "/documents/" + id
 	send := func(path string, parts ...part) page {

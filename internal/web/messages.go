@@ -31,7 +31,7 @@ type claimDetail struct {
 	Place       queuePlace
 	Decided     *decided              // the decision before, which can be undone
 	Meanwhile   *warranty.ClaimChange // someone else changed the status before a form was sent
-	Checks      []claimCheck // for those who decide
+	Checks      []claimCheck          // for those who decide
 	Waited      *time.Duration
 	Older       string // URL of the older messages, if there are any
 	Question    string // the message that the reader should reply to
