@@ -225,7 +225,7 @@ func (b *tab) mustNotNeedScript(t *testing.T) {
 		const hasText = e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
 		const mayBeHidden = "dialog, details:not([open]), [role=tablist], option, .closer, .ends, [data-copy], [data-scan], .of-sheets, .of-own, .of-own *, .of-sheets *"
 			+ ", .bulk, .other" // the style sheet shows them once something is chosen
-			+ ", .order, .people .w"; // and these if rows are cards
+			+ ", .order, .people .w, .bulk .slim, .dock"; // and these if rows are cards
 		return [
 			...(matchMedia("(scripting: none)").matches ? [] : ["scripts are enabled"]),
 			...(document.querySelector("h1")?.checkVisibility() ? [] : ["no visible heading"]),
