@@ -170,7 +170,8 @@ func (s *Spec) ListsChanges() bool { return s.takes("after") }
 func (s *Spec) ActsForAccount() bool {
 	group, _, _ := strings.Cut(s.Name, ".")
 	switch group {
-	case "warranties", "claims", "documents", "transfers", "confirmations", "sellers", "handovers", "customers", "products", "replies", "reminders", "trash", "tokens":
+	case "warranties", "claims", "bulk", "documents", "transfers", "confirmations", "sellers", "handovers", "customers",
+		"products", "replies", "reminders", "trash", "tokens":
 		return s.Auth != Public
 	}
 	return s.Name == "auth.status"

@@ -94,6 +94,7 @@ func (in *BulkClaims) Check() error {
 	if in.Action == AskClaims || in.Action == RejectClaims {
 		least = 1
 	}
+	in.AssignTo = c.text("assign_to", in.AssignTo, 0, maxAssignee)
 	in.Message = c.lines("message", in.Message, least, MaxMessage)
 	if unknown := UnknownPlaceholder(in.Message); unknown != "" {
 		c.Add("message", "unknown_placeholder", "%s is not a placeholder. Use %s.", unknown, strings.Join(placeholderNames, ", "))

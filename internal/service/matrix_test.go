@@ -55,6 +55,8 @@ type row struct {
 	public bool
 	// tells means that outsiders may learn about the record.
 	tells bool
+	// echoes means that the response repeats the claim's id that the caller sent.
+	echoes bool
 	// unverified is the response to users without a verified address, if it is another one.
 	unverified string
 	// organization is the response to organizations, if it is another one than to people.
@@ -439,6 +441,7 @@ var rows = []row{
 	allRoles(row{
 		operation:   "bulk.claims", // what the caller may not change is skipped
 		sessionOnly: true,
+		echoes:      true,
 		request: func(s *stage) request {
 			items := []fields{{"id": s.fill("{claim}")}}
 			return request{Method: "POST", Path: "/api/claims/bulk", Body: fields{"action": "approve", "items": items}}
@@ -448,6 +451,7 @@ var rows = []row{
 		operation:    "bulk.claims",
 		variant:      "assign",
 		sessionOnly:  true,
+		echoes:       true,
 		owner:        roleNotAllowed,
 		issuer:       roleNotAllowed,
 		seller:       roleNotAllowed,
@@ -1086,7 +1090,7 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 			canary, s.record.ID.String(), string(s.record.ReferenceNumber), s.claimed.ID.String(),
 			string(s.claimed.ClaimNumber), s.paper.ID.String(), s.paper.SHA256,
 		} {
-			if strings.Contains(answer.Body, private) {
+			if strings.Contains(answer.Body, private) && !(r.echoes && private == s.claimed.ID.String()) {
 				t.Errorf("%s %s, tried by %s, tells %q: %s", r.operation, r.variant, c.name, private, answer.Body)
 			}
 		}
