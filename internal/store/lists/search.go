@@ -20,23 +20,27 @@ func (x *Index) Each(
 ) error {
 	src, wanted := sources[l.Kind], wantedBy(question)
 	where, args := `a.user_id = $1 AND a.kind = $2`, []any{l.User, l.Kind}
-	read := int64(0)
+	read, sorted := int64(0), ` ORDER BY a.item_id DESC`
 	if l.isWhole() {
 		defer func() { x.NoteLength(l.User, read) }()
 	} else {
-		where += ` AND a.item_id > $3 AND a.item_id <= $4` + l.narrowed.String()
+		item := `a.item_id`
+		if l.order != "" { // the records are sorted afterwards, and SQLite may use the index of a condition
+			item, sorted = `/*sqlite: + */a.item_id`, ``
+		}
+		where += ` AND ` + item + ` > $3 AND ` + item + ` <= $4` + l.narrowed.String()
 		args = l.values()
 	}
-	return q.Query(ctx, `SELECT `+src.selected(wanted)+l.orderColumn()+` FROM access a `+src.joins+` WHERE `+where+`
-		ORDER BY a.item_id DESC`, func(r *engine.Row) error {
-		read++
-		record := src.record(r, wanted)
-		l.readOrder(r, &record)
-		if question.Matches(&record) {
-			each(record)
-		}
-		return nil
-	}, args...)
+	return q.Query(ctx, `SELECT `+src.selected(wanted)+l.orderColumn()+` FROM access a `+src.joins+` WHERE `+where+sorted,
+		func(r *engine.Row) error {
+			read++
+			record := src.record(r, wanted)
+			l.readOrder(r, &record)
+			if question.Matches(&record) {
+				each(record)
+			}
+			return nil
+		}, args...)
 }
 
 // acquire waits until no other scan of the user's records is under way, unless another index makes
