@@ -187,3 +187,21 @@ func TestSpark(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsFormat looks for texts with arguments that have a percent sign of their own: unless it is doubled, it swallows
+// the letters after it.
+func TestTextsFormat(t *testing.T) {
+	verb := regexp.MustCompile(`%(\[\d+\])?[sdvq]`)
+	for _, lang := range []string{"en", "de"} {
+		texts, err := newTexts(lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, text := range texts.words {
+			rest := strings.ReplaceAll(verb.ReplaceAllString(text, ""), "%%", "")
+			if rest != text && strings.Contains(rest, "%") {
+				t.Errorf("%s: %s is %q", lang, key, text)
+			}
+		}
+	}
+}
