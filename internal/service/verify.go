@@ -133,6 +133,7 @@ func (s *Service) issuedBy(
 		if len(issued) == 0 {
 			continue // an offer of it has expired
 		}
+		issued = ofSerial(issued, in.Number)
 		best := issued[0]
 		best.Warranty.Show(today)
 		for _, other := range issued[1:] {
@@ -143,6 +144,21 @@ func (s *Service) issuedBy(
 		*into = append(*into, best.Warranty.Verified(best.By, in.Serial, now))
 	}
 	return nil
+}
+
+// ofSerial returns the warranties with exactly a serial number, or all if none has it: the numbers of two products can
+// differ only in their dashes.
+func ofSerial(list []store.Stood, serial string) []store.Stood {
+	var exact []store.Stood
+	for _, one := range list {
+		if of := one.Warranty.SerialNumber; of != nil && *of == serial {
+			exact = append(exact, one)
+		}
+	}
+	if len(exact) == 0 {
+		return list
+	}
+	return exact
 }
 
 // fairly orders issuers in rounds if there are more than most: a round has one issuer of each registered domain and of

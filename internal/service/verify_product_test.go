@@ -79,6 +79,28 @@ func TestADigitalLinkCannotBeTakenOver(t *testing.T) {
 	}, busy)
 }
 
+// TestADigitalLinkFindsItsSerialNumber: of two products whose serial numbers differ only in their dashes, each has the
+// page of its own number.
+func TestADigitalLinkFindsItsSerialNumber(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		maker, kim := w.issuer("Ann"), w.person("Kim", true)
+		w.verify(maker, "maker.example")
+		of := map[string]warranty.Reference{}
+		for _, serial := range []string{"AB-1234", "AB12-34", "ab 1234"} {
+			sold := maker.sells(warranty.CreateWarranty{GTIN: linkedGTIN, SerialNumber: serial})
+			w.taken(kim, maker.prints(sold.ID))
+			of[serial] = sold.ReferenceNumber
+		}
+		of["ab-1-234"] = of["ab 1234"] // none has it: the newest that fits
+		for serial, reference := range of {
+			var found warranty.ProductVerification
+			path := "/01/0" + linkedGTIN + "/21/" + strings.ReplaceAll(serial, " ", "%20")
+			w.Must(200, servertest.NewRequest("GET", path, "", nil)).Into(t, &found)
+			equal(t, serial, []warranty.Reference{found.Verified[0].ReferenceNumber}, []warranty.Reference{reference})
+		}
+	})
+}
+
 // crowd inserts organizations that issued a copy of a warranty of the product. member is their admin; a domain is verified
 // if the pattern is not empty, before those of others.
 func (w *world) crowd(t *testing.T, n int, of warranty.ID, member any, pattern string) (all []any) {
