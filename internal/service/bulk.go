@@ -45,6 +45,8 @@ type storedItem struct {
 	Code    warranty.Code         `json:"code,omitzero"`
 	Why     string                `json:"why,omitzero"`
 	Event   *warranty.ID          `json:"event,omitempty"`
+	// Owner is who owned the warranty: what is restored was said to them.
+	Owner *warranty.ID `json:"owner,omitempty"`
 }
 
 // refuse sets why a claim was not changed, or not changed back.
@@ -57,6 +59,9 @@ func (i *storedItem) refuse(outcome warranty.ClaimOutcome, refusal *warranty.Err
 
 // errClaimChanged means that someone changed a claim meanwhile.
 var errClaimChanged = warranty.Refuse(warranty.PreconditionFailed, "The claim was changed meanwhile.")
+
+// errOwnerChanged means that a claim has another reader than what undoing a change would restore.
+var errOwnerChanged = warranty.Refuse(warranty.PreconditionFailed, "The warranty has a new owner.")
 
 // BulkClaims does the same with many claims. What it cannot change is skipped, and the result says why. Its emails wait
 // until the action can no longer be undone.
@@ -125,9 +130,12 @@ func (b bulk) perform(tx *store.Tx, in warranty.BulkClaims) error {
 		if err != nil && (!errors.As(err, &refusal) || refusal.Code.Info().Status >= 500) {
 			return err
 		}
+		item := &result.Items[i]
 		if err != nil {
-			result.Items[i].refuse(warranty.ClaimSkipped, refusal)
-			result.Items[i].Event = event
+			item.refuse(warranty.ClaimSkipped, refusal)
+			item.Event = event
+		} else if item.Owner, err = tx.ClaimOwner(item.ID); err != nil {
+			return err
 		}
 	}
 	return b.insertJob(tx, result)
@@ -270,7 +278,11 @@ func (s *Service) DecideClaim(
 			return err
 		}
 		result := storedBulk{Action: actionOf(in.Status), UndoUntil: b.until}
-		result.Items = []storedItem{{ID: c.ID, Outcome: warranty.ClaimDone}}
+		item := storedItem{ID: c.ID, Outcome: warranty.ClaimDone}
+		if item.Owner, err = tx.ClaimOwner(c.ID); err != nil {
+			return err
+		}
+		result.Items = []storedItem{item}
 		return b.insertJob(tx, result)
 	})
 	s.wakeMail()
@@ -396,7 +408,7 @@ func (s *Service) UndoBulk(ctx context.Context, p warranty.Principal, in warrant
 		b := bulk{s, p, actor, j, now, stored.UndoUntil, nil}
 		for _, change := range changes {
 			item := &stored.Items[change.Row]
-			event, err := b.undo(tx, change)
+			event, err := b.undo(tx, change, item.Owner)
 			refusal := new(warranty.Error)
 			switch {
 			case err == nil:
@@ -425,8 +437,8 @@ func (s *Service) UndoBulk(ctx context.Context, p warranty.Principal, in warrant
 var errMailed = warranty.Refuse(warranty.InvalidTransition, "The email was sent.")
 
 // undo gives one claim back what the job changed, or writes nothing and returns why not, with the event to name if someone
-// changed the claim.
-func (b bulk) undo(tx *store.Tx, change store.JobChange) (event *warranty.ID, err error) {
+// changed the claim. of is who owned the warranty.
+func (b bulk) undo(tx *store.Tx, change store.JobChange, of *warranty.ID) (event *warranty.ID, err error) {
 	var before warranty.ClaimBefore
 	if err := json.Unmarshal([]byte(change.Before), &before); err != nil {
 		return nil, err
@@ -448,6 +460,13 @@ func (b bulk) undo(tx *store.Tx, change store.JobChange) (event *warranty.ID, er
 			err = errClaimChanged
 		}
 		return event, err
+	}
+	owner, err := tx.ClaimOwner(c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if moved && !sameID(owner, of) {
+		return nil, errOwnerChanged
 	}
 	if before.Assigned && !sameID(assignee, before.To) {
 		return nil, warranty.Refuse(warranty.PreconditionFailed, "Someone else assigned the claim meanwhile.")

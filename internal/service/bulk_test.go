@@ -241,6 +241,26 @@ func TestUndoBulk(t *testing.T) {
 	})
 }
 
+// TestUndoAfterATransfer: what was said to the former owner is not told to the next one by undoing a decision.
+func TestUndoAfterATransfer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		d := w.bulkDesk(t, 1)
+		shop, lia, claim := d.shop.acting.Principal, w.person("Lia", true), d.claims[0]
+		must[warranty.Claim](t)(w.Service.MoveClaim(ctx, shop, warranty.MoveClaim{
+			ID: warranty.ClaimKey{ID: claim.ID}, Status: warranty.InfoRequested, Reason: "Kim, your street?"}))
+		d.settle()
+		done := must[warranty.ClaimBulk](t)(w.Service.BulkClaims(ctx, shop,
+			warranty.BulkClaims{Action: warranty.RejectClaims, Message: "No.", Items: d.items()}))
+		equal(t, "results", outcomes(done), "done")
+		w.transfer(claim.WarrantyID, d.kim, lia)
+		undone := must[warranty.ClaimBulk](t)(w.Service.UndoBulk(ctx, shop, warranty.UndoBulk{ID: done.ID}))
+		equal(t, "undone", outcomes(undone), "kept precondition_failed")
+		if c := d.seen(lia, claim.ID); c.StatusReason != nil || c.Status != warranty.Rejected {
+			t.Errorf("the next owner sees %s, %q", c.Status, *c.StatusReason)
+		}
+	})
+}
+
 // TestAChangeReleasesHeldEmails: what a colleague decides about a claim makes an earlier action final, and its email comes first.
 func TestAChangeReleasesHeldEmails(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

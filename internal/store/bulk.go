@@ -134,6 +134,14 @@ func (t *Tx) AssigneeOf(organization, claim warranty.ID) (id *warranty.ID, err e
 	return id, err
 }
 
+// ClaimOwner returns the account that owns the warranty of a locked claim, or nil.
+func (t *Tx) ClaimOwner(claim warranty.ID) (owner *warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, `SELECT a.user_id FROM claims c JOIN access a ON a.parent_id = c.warranty_id
+		AND a.kind = `+kindWarranty+` AND a.roles & `+roleOwner+` <> 0 WHERE c.id = $1`,
+		func(r *engine.Row) error { id := r.ID(); owner = &id; return nil }, claim)
+	return owner, err
+}
+
 // CustomerOf returns the owner who shared name and address with the businesses of a locked claim, or nil.
 func (t *Tx) CustomerOf(claim warranty.ID) (customer *warranty.Customer, err error) {
 	err = t.tx.Query(t.ctx, customerOfClaim, func(r *engine.Row) error {
