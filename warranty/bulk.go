@@ -99,7 +99,6 @@ func (in *BulkClaims) Check() error {
 	if unknown := UnknownPlaceholder(in.Message); unknown != "" {
 		c.Add("message", "unknown_placeholder", "%s is not a placeholder. Use %s.", unknown, strings.Join(placeholderNames, ", "))
 	}
-	in.AssignTo = c.text("assign_to", in.AssignTo, 0, 36)
 	in.ResolutionNote = c.lines("resolution_note", in.ResolutionNote, 0, MaxReason)
 	in.checkAction(&c)
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
