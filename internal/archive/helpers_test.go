@@ -149,6 +149,11 @@ func organize(t testing.TB, w *servertest.World, admin, member person) {
 		return errors.Join(tx.InsertMember(o.ID, member.User.ID, warranty.Viewer, warranty.MailChoices{}, now),
 			tx.InsertAddress(o.ID, address),
 			tx.InsertSetupCode(warranty.HashCode("B"), now.Add(time.Hour)),
+			tx.InsertAskedCode(store.Taking{Warranty: warranty.Warranty{ID: o.ID}, Giver: o.ID, MadeBy: admin.User.ID},
+				store.AskedCode{
+					Page: warranty.HashCode("P"), Email: "next@people.example", Link: warranty.HashCode("L"),
+					Digits: warranty.HashCode("D"), Expires: now.Add(time.Hour),
+				}),
 			tx.InsertOfferCode(store.OfferCode{
 				Hash: warranty.HashCode("A"), Warranty: o.ID, Giver: o.ID, By: admin.User.ID, SignsInUntil: &now, Expires: now.Add(time.Hour),
 			}),

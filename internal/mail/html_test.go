@@ -141,7 +141,7 @@ func TestHostileTexts(t *testing.T) {
 		if len(m.HTML) > 100<<10 { // where mail programs cut emails
 			t.Errorf("%s: %d bytes", m.Subject, len(m.HTML))
 		}
-		body := m.HTML[strings.Index(m.HTML, "</head>"):]
+		_, body, _ := strings.Cut(m.HTML, "</head>")
 		for _, found := range tag.FindAllString(m.HTML, -1) {
 			if name := strings.TrimLeft(found, "</"); !strings.Contains(" "+strings.Join(tags, " ")+" ", " "+name+" ") && found != "<!doctype" {
 				t.Errorf("%s has the element %s", m.Subject, found)

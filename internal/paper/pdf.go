@@ -89,7 +89,7 @@ func drawPDF(f *fpdf.Fpdf, s *Sheet, it item) {
 	case isCode:
 		pdfCode(f, s, it)
 	case isSeal:
-		pdfSeal(f, s, it)
+		pdfSeal(f, it)
 	}
 }
 
@@ -109,7 +109,7 @@ func pdfCode(f *fpdf.Fpdf, s *Sheet, it item) {
 }
 
 // pdfSeal draws the curves of a seal.
-func pdfSeal(f *fpdf.Fpdf, s *Sheet, it item) {
+func pdfSeal(f *fpdf.Fpdf, it item) {
 	scale := it.Width / sealSize
 	f.SetDrawColor(int(it.color.R), int(it.color.G), int(it.color.B))
 	f.SetLineWidth(sealLine * scale)

@@ -150,7 +150,7 @@ func (s *Service) UnmergeCustomer(
 	if err != nil {
 		return warranty.CustomerCard{}, err
 	}
-	return s.GetCustomerCard(ctx, p, warranty.GetCustomerCard{ID: in.ID})
+	return s.GetCustomerCard(ctx, p, warranty.GetCustomerCard(in))
 }
 
 // linkBatch is how many records LinkCustomers links at a time.

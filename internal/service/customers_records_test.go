@@ -168,6 +168,7 @@ func TestCustomersOfClaims(t *testing.T) {
 			}
 		}
 		id, err := w.Service.CustomerOfClaim(ctx, shop.acting.Principal, first.ID)
+		equal(t, "the error of the customer of the claim", err, nil)
 		equal(t, "customer of the claim", id, list[1].ID)
 		if _, err = w.Service.CustomerOfClaim(ctx, kim.Principal, first.ID); codeOf(err) != warranty.NotFound {
 			t.Errorf("the claimant reads: %v", err)
