@@ -69,7 +69,7 @@ func TestSearchWhileTyping(t *testing.T) {
 	}
 	first := b.path(t)
 	b.mustOpen(t, "/")
-	b.click(t, ".kbtn")
+	b.do(t, chromedp.Click(chromedp.CSS(".kbtn")))
 	b.until(t, open)
 	b.do(t, keys("zzzz nothing"))
 	b.until(t, `document.querySelector("#palette [data-hint]").textContent.includes("Nothing found")`)

@@ -98,6 +98,19 @@ func (s *Service) refuseClosed(ctx context.Context) error {
 	return err
 }
 
+var errFoundingClosed = warranty.Refuse(warranty.RoleNotAllowed,
+	"While sign-up is closed, only an administrator of the service can create organizations.")
+
+// mayFound refuses people who cannot create organizations. While sign-up is closed only administrators can, because
+// customers of an organization register with its codes.
+func (s *Service) mayFound(ctx context.Context, p warranty.Principal) error {
+	closed, err := s.signupClosed(ctx)
+	if err == nil && closed && !p.Admin {
+		return errFoundingClosed
+	}
+	return err
+}
+
 // signupClosed reports whether nobody can register: as the operator set it, or else as it was chosen at the set-up.
 func (s *Service) signupClosed(ctx context.Context) (bool, error) {
 	if s.SignupSet || s.SignupClosed {

@@ -302,7 +302,10 @@ func TestSignupClosed(t *testing.T) {
 		if _, err := w.Service.AddUser(context.Background(), warranty.Register{Name: "Added", Email: "added@people.example", Password: passwordCanary}); err != nil {
 			t.Fatal(err)
 		}
-		w.SignIn("added@people.example", passwordCanary)
+		session := w.SignIn("added@people.example", passwordCanary)
+		// The customers of an organization can register, so only administrators found one.
+		founding := made("POST", "/api/organizations", session, fields{"name": "Halden"})
+		refused(t, "an organization", w.Do(founding), warranty.RoleNotAllowed)
 		for _, email := range []string{"new@people.example", "added@people.example"} {
 			w.Unchanged(t, email, func() {
 				register := made("POST", "/api/auth/register", "", fields{"name": "Second", "email": email, "password": passwordCanary})

@@ -32,6 +32,9 @@ func (s *Service) ConvertAccount(
 	if err := checkNamedDomains("organization_name", in.OrganizationName, nil); err != nil {
 		return warranty.None{}, err
 	}
+	if err := s.mayFound(ctx, p); err != nil {
+		return warranty.None{}, err
+	}
 	isTheirs, err := s.proveAccount(ctx, p, in.Password, in.Code)
 	if err != nil {
 		return warranty.None{}, err

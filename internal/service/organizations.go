@@ -123,6 +123,9 @@ func (s *Service) CreateOrganization(
 	if err := checkNamedDomains("name", in.Name, nil); err != nil {
 		return warranty.Organization{}, err
 	}
+	if err := s.mayFound(ctx, p); err != nil {
+		return warranty.Organization{}, err
+	}
 	p = p.Self()
 	o := warranty.Organization{
 		ID:           s.NewID(),
