@@ -62,7 +62,8 @@ func TestPagesWorkWithoutScript(t *testing.T) {
 			want = []string{"app.js", "htmx.min.js", "issue.js", "seen.js", "theme.js"}
 		}
 		own := map[string]string{"/warranties": "list.js", "/claims": "list.js", "/customers": "list.js", "/warranties/new": "upload.js", "/settings/profile": "zone.js",
-			"/sign-in": "zone.js", "/sign-in/code": "zone.js", "/register": "zone.js", "/offline": "offline.js"}[strings.SplitN(v.path, "?", 2)[0]]
+			"/sign-in": "zone.js", "/sign-in/code": "zone.js", "/register": "zone.js", "/offline": "offline.js",
+			"/verify": "scan.js", "/verify/WR-0000-0000-0000-0000": "scan.js"}[strings.SplitN(v.path, "?", 2)[0]]
 		if strings.HasPrefix(v.path, "/claims/") || strings.HasPrefix(v.path, "/documents/") && !strings.HasPrefix(v.path, "/documents/versions") {
 			own = "upload.js"
 		}
