@@ -190,7 +190,7 @@ func migratePostgres(ctx context.Context, e *postgresBackend, files fs.FS) (err 
 }
 
 // migrateSQLite migrates the schema. Each migration is an immediate transaction, so a second process waits and then
-// finds nothing to do.
+// finds nothing to do. A migration may take longer than SQLite waits, so it is tried again.
 func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect, files fs.FS) (err error) {
 	raw, err := sqlite3.Open(f.uri())
 	if err != nil {
@@ -205,5 +205,10 @@ func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect, files fs.FS) (
 	exec := func(_ context.Context, script string) error { return raw.Exec(script) }
 	m := &migrator{Querier: conn, dialect: d, exec: exec, files: files,
 		begin: func(context.Context) error { return raw.Exec(`BEGIN IMMEDIATE; ` + createVersions) }}
-	return m.migrate(ctx)
+	for range migrationTries {
+		if err = m.migrate(ctx); !errors.Is(err, sqlite3.BUSY) {
+			break
+		}
+	}
+	return err
 }

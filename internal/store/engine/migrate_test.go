@@ -74,6 +74,30 @@ func TestAFreshDatabaseIsMigrated(t *testing.T) {
 	})
 }
 
+// TestAMigrationWaitsForALongOne holds the lock of SQLite longer than SQLite waits for it.
+func TestAMigrationWaitsForALongOne(t *testing.T) {
+	t.Parallel()
+	database := newFile(t)
+	other, err := sqlite3.Open("file:" + database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	if err := other.Exec(`PRAGMA journal_mode = WAL; BEGIN IMMEDIATE`); err != nil {
+		t.Fatal(err)
+	}
+	c := startChild(t, "open", database)
+	c.release()
+	time.Sleep(busyTimeout + time.Second)
+	if err := other.Exec(`ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &c.stderr)
+	}
+	appliedOnce(t, open(t, database))
+}
+
 func TestThreeMigrateAtOnce(t *testing.T) {
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
 		for range 3 {
