@@ -210,7 +210,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		"/settings/addresses?code", "/settings/organizations", "/settings/organizations/new", "/settings/profile",
 		"/settings/convert", "/settings/convert?code", "/invitations/accept")
 	sold := first(keeper, "/warranties", record)
-	add(keeper, sold+"/edit")
+	add(keeper, sold+"/edit", sold+"/certificate")
 	buyer := first(keeper, "/customers", `td a[href^="/customers/"]`)
 	add(keeper, "/customers", "/customers?q=nothing+like+it", buyer, buyer+"/edit", buyer+"/merge")
 	add(watcher, "/customers", buyer)
@@ -432,6 +432,7 @@ var notPages = map[string]bool{
 	"GET /settings/api/tokens":             true,
 	"GET /settings/api/tokens/{id}/rotate": true,
 	"GET /warranties/export.csv":           true,
+	"GET /warranties/{id}/certificate.pdf": true,
 	"GET /warranties/import/template.csv":  true,
 }
 
