@@ -39,7 +39,7 @@ func A4Sheet(top, left, gapX, gapY float64) (Grid, error) {
 	return g, nil
 }
 
-// Roll returns a roll of labels, each of which is a page.
+// Roll returns a roll of labels, one per page.
 func Roll(width, height float64) Grid {
 	return Grid{PageWidth: width, PageHeight: height, Columns: 1, Rows: 1}
 }

@@ -360,7 +360,7 @@ func TestCustomersFromBeforeAreLinked(t *testing.T) {
 	}, busy)
 }
 
-// customersOf adds customers to an account, of which the last is merged into the first, and returns their ids.
+// customersOf adds customers to an account, merges the last one into the first, and returns their IDs.
 func (w *world) customersOf(account warranty.ID, n int) (ids []string) {
 	w.T.Helper()
 	now := w.Clock.Now()

@@ -115,7 +115,7 @@ func TestFind(t *testing.T) {
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
 		if _, err := w.Service.Find(gone, d.kim.Principal, "kettle", 3); err == nil {
-			t.Error("a search whose request ended goes on")
+			t.Error("a search continues after its request ended")
 		}
 	})
 }

@@ -359,7 +359,7 @@ func TestConversion(t *testing.T) {
 			t.Fatalf("the session is %+v, %v", nora.User, err)
 		}
 		if _, err := w.Service.Authenticate(ctx, other.session, false); err == nil {
-			t.Error("another session goes on")
+			t.Error("another session still works")
 		}
 		byToken, err := w.Service.Authenticate(ctx, token.Secret, true)
 		if err != nil || byToken.Account.ID != o.ID || byToken.User.ID != nora.User.ID || byToken.Account.Name != o.Name {

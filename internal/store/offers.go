@@ -90,7 +90,7 @@ func (t *Tx) CancelHandover(id warranty.ID, now time.Time) error {
 	if err := t.EndHandover(id); err != nil {
 		return err
 	}
-	// Without a name, it has no customer any more; otherwise the worker finds it.
+	// Without a name it no longer has a customer; with one, the worker finds it.
 	if err := t.exactlyOne(`UPDATE warranties SET customer_email = NULL,
 			customer_id = CASE WHEN customer_email IS NULL THEN customer_id ELSE NULL END, version = version + 1, updated_at = $2
 		WHERE id = $1`, id, now); err != nil {

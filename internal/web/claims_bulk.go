@@ -142,7 +142,7 @@ func (web *Web) showBulkClaims(w http.ResponseWriter, r *http.Request, who warra
 	ctx := r.Context()
 	var ids []warranty.ID
 	body.Checked, body.now = map[warranty.ID]bool{}, web.Service.Now()
-	shown := body.Values["shown"] // also those whose box is not checked any more
+	shown := body.Values["shown"] // including those whose box was cleared
 	if len(shown) == 0 {
 		shown = body.Values["id"]
 	}

@@ -128,7 +128,7 @@ type customerPage struct {
 	Warranties []issuedProduct
 	Offered    []warranty.Warranty // those that the customer has not registered
 	Claims     []warranty.Claim    // the others
-	// The numbers of all, of which the newest are shown.
+	// Totals; only the newest are shown.
 	AllWarranties, AllClaims int64
 	Once                     string // the idempotency key of a new slip or email
 	now                      time.Time

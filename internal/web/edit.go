@@ -93,8 +93,8 @@ func editedValues(values url.Values, etag string) url.Values {
 	return values
 }
 
-// mergeChanged returns what changed in a record since its form was opened, of which it now says other values. What the
-// person did not touch follows the record, and what they typed stays.
+// mergeChanged returns what changed in a record since its form was opened. Untouched fields follow the record; typed ones
+// stay.
 func mergeChanged(f *form, now url.Values, etag string) (changed []warranty.Change) {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		was, known := f.Values[wasPrefix+name]
