@@ -54,7 +54,8 @@ const v2 = (mode) => [() => new Client2({ name: 'sdk 2', version: '1' }, mode ? 
 for (const [name, version] of [['sdk 1', v1], ['sdk 2', v2()], ['sdk 2, auto', v2('auto')]]) {
 	const { connected, provider } = await connect(name, {}, ...version);
 	const { tools } = await connected.listTools();
-	check(tools.length === 18, `${name}: ${tools.length} tools`);
+	for (const tool of ['create_warranty', 'list_warranties', 'verify_warranty'])
+		check(tools.some(({ name }) => name === tool), `${name}: no ${tool} among ${tools.length} tools`);
 	const made = await connected.callTool({ name: 'create_warranty', arguments: kettle });
 	check(!made.isError, `${name}: ${JSON.stringify(made)}`);
 	// The SDK refreshes an access token that the service rejects. Lists would come from its cache.
