@@ -2,7 +2,7 @@ package warranty
 
 import "time"
 
-// IssueWarranty is the input of warranties.issue: the fields of CreateWarranty, some of which a product can give, and how
+// IssueWarranty is the input of warranties.issue: the fields of CreateWarranty, which a product can give in part, and how
 // the customer gets the warranty.
 type IssueWarranty struct {
 	ProductID      *ID     `json:"product_id,omitempty" doc:"Product of your organization. It gives what you leave out: product_name, brand, model, gtin, category, its terms as the description, and the dates." tool:"Product of the organization. It gives what you leave out: name, brand, model, gtin, category, description and dates." example:"019ca93e-5b40-7a1c-8d02-6f3b91c4200a"`

@@ -33,7 +33,7 @@ const (
 	JobLifetime = 30 * 24 * time.Hour
 )
 
-// Job is work that goes on without the request that started it. Input and Result are of its kind.
+// Job is work that outlives the request that started it. Input and Result are of its kind.
 type Job struct {
 	ID        ID
 	Kind      string

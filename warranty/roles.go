@@ -140,7 +140,7 @@ const (
 	LeaveSeller
 )
 
-// verbs is the table of permissions: the sets of roles of which one permits the verb. A warranty whose
+// verbs is the table of permissions: the sets of roles, any of which permits the verb. A warranty whose
 // owner is also its issuer is self-recorded, and one whose owner is another account is issued: the promise
 // belongs to its issuer, so that nobody can extend a warranty that someone else stands behind.
 // DecideClaim has an extra rule: see MayDecide.

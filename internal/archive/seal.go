@@ -92,7 +92,7 @@ func (r *sealedReader) explain(err error) error {
 	return err
 }
 
-// note sums up what cannot be part of the seal any more.
+// note sums up what can no longer be part of the seal.
 func (r *sealedReader) note(p []byte) {
 	if len(p) >= sealSize {
 		r.sum.Write(r.tail)

@@ -239,7 +239,7 @@ var claimStories = []claimStory{
 	{
 		product:     "Bosch Serie 6 washing machine WGG244A20",
 		kind:        warranty.Repair,
-		description: "The drum does not turn any more.",
+		description: "The drum no longer turns.",
 		ago:         26,
 		moves: []warranty.MoveClaim{
 			{Status: warranty.UnderReview},

@@ -23,7 +23,7 @@ func prefixed(prefix string) Range {
 	return Range{prefix, prefix[:last] + string([]byte{prefix[last] + 1})}
 }
 
-// Segment is one version of a segment, of which only some parts may be loaded. It is safe for
+// Segment is one version of a segment. Perhaps only some of its parts are loaded. It is safe for
 // concurrent use.
 type Segment struct {
 	First warranty.ID
@@ -44,7 +44,7 @@ type selection struct {
 // maxSelections is the number of selections that a segment remembers.
 const maxSelections = 8
 
-// NewSegment returns a segment of which nothing is loaded.
+// NewSegment returns a segment with nothing loaded.
 func NewSegment(first warranty.ID, size int) *Segment {
 	return &Segment{First: first, Size: size, loaded: map[Range]any{}, selected: map[string]*selection{}}
 }

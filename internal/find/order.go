@@ -34,7 +34,7 @@ func ask[K cmp.Ordered](l *List, q *Question, name string, offset int64, limit i
 	return Answer{f.total, ids}, err
 }
 
-// add adds a column, of which some positions fit.
+// add adds a column in which some positions fit.
 func (o *order[K]) add(c *column[K], fits func(int) bool) {
 	before := make([]int32, len(c.values)+1)
 	for i, code := range c.codes {

@@ -126,10 +126,10 @@ func (js *Jobs) principal(ctx context.Context, j warranty.Job) (p warranty.Princ
 	return p, err
 }
 
-// errSignedOut means that a job cannot go on, because its session or membership has ended.
+// errSignedOut means that a job cannot continue, because its session or membership has ended.
 var errSignedOut = warranty.Refuse(warranty.SessionExpired, "You signed out, or lost access to the account.")
 
-// checkSession refuses to go on with a job whose person signed out or was removed from the account. Writing checks it
+// checkSession stops a job whose person signed out or was removed from the account. Writing checks it
 // too; reading does not.
 func (js *Jobs) checkSession(ctx context.Context, p warranty.Principal) error {
 	now := js.now()

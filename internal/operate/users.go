@@ -122,7 +122,7 @@ func adminCommand() *cobra.Command {
 			}
 			done := "is now an administrator"
 			if revoke {
-				done = "is not an administrator any more"
+				done = "is no longer an administrator"
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", email, done)
 			return err

@@ -300,7 +300,7 @@ func TestFilters(t *testing.T) {
 			{"q", "N0002", "letter"}, {"q", "off 50", "percent plain"},
 			{"q", reference, "plain"}, {"q", strings.ToLower(reference), "plain"}, {"q", strings.ReplaceAll(reference, "-", ""), "plain"}, {"q", reference[3:12], "plain"},
 			{"q", "nothing has this", ""}, {"q", seller.Email, ""}, {"q", "kuche", "letter percent plain underscore"},
-			{"supplier", "foto berg", "void"}, {"supplier", "foto", ""}, {"seller", "RADIO HALDEN", "void"}, {"seller", seller.Email, "sold"},
+			{"supplier", "foto berg", "void"}, {"supplier", "foto", ""}, {"seller", "RADIO HALDEN", "void"}, {"seller", "foto berg", "void"}, {"seller", seller.Email, "sold"},
 			{"q", "radio berg", "void"}, {"q", "drum leak", "void"}, {"external_id", "order-17", "void"}, {"q", "ORDER17", "void"},
 			{"ends_from", today(31), "letter sold underscore"}, {"ends_to", today(1), "backslash percent void"},
 			{"covered_on", today(0), "letter percent plain sold underscore"}, {"covered_on", today(-1), "backslash letter percent plain sold underscore"},

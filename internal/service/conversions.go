@@ -20,7 +20,7 @@ type conversionNames struct {
 }
 
 // ConvertAccount emails a code to the person's other address. Their own account becomes an organization
-// once the code is confirmed, and nobody can sign in with its present address any more. So a session is not enough:
+// once the code is confirmed, and its present address no longer signs in. So a session is not enough:
 // the person also proves that the account is theirs, and its present address gets an email with a code that stops it.
 func (s *Service) ConvertAccount(
 	ctx context.Context, p warranty.Principal, in warranty.ConvertAccount,

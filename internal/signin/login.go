@@ -74,7 +74,7 @@ func (s *Service) login(ctx context.Context, show func(address string)) (c crede
 
 const callbackPath = "/callback"
 
-// callback handles the browser's way back. Whatever is not the answer to this request is refused, and the wait goes on:
+// callback handles the browser's way back. Whatever is not the answer to this request is refused, and the wait continues:
 // any page that the user has open can send requests here, but does not know the state.
 func callback(state, issuer string, answers chan<- url.Values) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -212,7 +212,7 @@ func (s *Service) Connect(ctx context.Context, show func(address string)) (file 
 
 // Disconnect removes the stored key or connection, and ends the connection at the service. file is empty if nothing
 // was stored; connected reports whether it was a connection. If the service cannot be reached, the connection is
-// removed but goes on.
+// removed but continues.
 func (s *Service) Disconnect(ctx context.Context) (file string, connected bool, err error) {
 	errNone := errors.New("nothing stored")
 	var c credentials.Connection

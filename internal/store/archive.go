@@ -197,7 +197,7 @@ var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "calen
 	"invitations", "address_codes", "oauth_requests", "oauth_codes", "refresh_tokens", "setup_codes",
 	"asked_codes"}
 
-// ended returns the rows without credentials that must not work any more. Tokens are revoked.
+// ended returns the rows without credentials that must no longer work. Tokens are revoked.
 func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 	column := func(name string) int {
 		return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })

@@ -15,7 +15,7 @@ const ErasureDelay = 30 * 24 * time.Hour
 // Erasure is an account that the operator deleted and that is erased when it is due.
 type Erasure struct {
 	Due     time.Time
-	Started bool // it cannot be taken back any more
+	Started bool // it can no longer be taken back
 	After   EventKey
 }
 

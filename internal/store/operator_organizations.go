@@ -87,7 +87,7 @@ func (s *Store) Leaderless(ctx context.Context, limit int) (list []warranty.Acti
 	return list, err
 }
 
-// ledOnlyBy lists enabled organizations of which the person $1 is an admin and nobody else is an enabled one.
+// ledOnlyBy lists the enabled organizations whose only enabled admin is the person $1.
 const ledOnlyBy = `SELECT o.id, o.name FROM members m JOIN users o ON o.id = m.account_id
 	WHERE m.user_id = $1 AND m.role = ` + memberAdmin + ` AND o.disabled_at IS NULL
 	AND NOT ` + hasAdmin + ` ORDER BY o.id`
@@ -105,7 +105,7 @@ func (t *Tx) LedOnlyBy(user warranty.ID) (list []warranty.Acting, err error) {
 	return list, err
 }
 
-// OrganizationsOf lists the organizations of which a person is a member.
+// OrganizationsOf lists a person's organizations.
 func (t *Tx) OrganizationsOf(user warranty.ID) (ids []warranty.ID, err error) {
 	err = t.tx.Query(t.ctx, `SELECT account_id FROM members WHERE user_id = $1 AND role > 0 ORDER BY account_id`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user)

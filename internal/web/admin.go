@@ -122,7 +122,7 @@ func (web *Web) healthLines(words view.Reader, h service.Health) []healthLine {
 	if h.FilesError != "" {
 		files.Tone, files.Text = "expired", h.FilesError
 	}
-	address := healthLine{"admin.address", "active", web.PublicURL}
+	address := healthLine{"admin.public_url", "active", web.PublicURL}
 	if h.OtherAddress != "" {
 		address.Tone, address.Text = "expiring", words.Text("admin.address_other", web.PublicURL, h.OtherAddress)
 	}

@@ -103,8 +103,8 @@ func TestStoppedBulkDelete(t *testing.T) {
 	started := b.Post("/warranties/bulk", sent...)
 	equal(t, "started", started.Status, http.StatusSeeOther)
 	running := b.Get(started.Location)
-	running.Says(t, "running", 200, "0 of 4 warranties", "The change goes on, and you find it under Imports and exports. Signing out stops it.")
-	running.Hides(t, "running", "The import goes on.")
+	running.Says(t, "running", 200, "0 of 4 warranties", "The change continues in the background, and you find it under Imports and exports. Signing out stops it.")
+	running.Hides(t, "running", "The import continues in the background.")
 	const left = `SELECT count(*) FROM warranties WHERE deleted_at IS NULL`
 	signOutAt(t, w, left, 2)
 	equal(t, "left", w.Count(left), 2)

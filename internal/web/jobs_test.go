@@ -71,8 +71,8 @@ func TestStoppedImportCountsWhatItCreated(t *testing.T) {
 	}
 	other.Post(started.Location+"/undo", "account", b.account).Leads(t, "undo", started.Location)
 	undoing := other.Get(started.Location)
-	undoing.Says(t, "undoing", 200, "0 of 50 warranties", "The undo goes on. Signing out stops it.")
-	undoing.Hides(t, "undoing", "The import goes on.")
+	undoing.Says(t, "undoing", 200, "0 of 50 warranties", "The undo continues in the background. Signing out stops it.")
+	undoing.Hides(t, "undoing", "The import continues in the background.")
 	signOutAt(t, w, `SELECT count(*) FROM warranties WHERE deleted_at IS NOT NULL`, 10)
 	third := w.SignedIn(t, servertest.Person{Email: "nora@people.example", Password: servertest.Password})
 	third.Account = b.Account

@@ -374,7 +374,7 @@ type quantity struct {
 	UnitCode string `json:"unitCode"`
 }
 
-// promiseOf returns the record for machines, or nil if the record promises nothing any more.
+// promiseOf returns the record for machines, or nil if the record no longer promises anything.
 func (web *Web) promiseOf(words view.Reader, v verifyPage) *promise {
 	if v.Status == warranty.Void || v.Status == warranty.Cancelled {
 		return nil

@@ -148,7 +148,7 @@ func (m *migrator) checkNewer(ctx context.Context, have, known int64) error {
 }
 
 // migrationTries is how often a migration is tried if other processes made it fail, and migrationPause the time in
-// between, in which those that waited behind it go on. A statement or transaction of a replica ends after 90
+// between, in which those that waited behind it continue. A statement or transaction of a replica ends after 90
 // seconds at most, so that its locks never outlast all tries.
 const (
 	migrationTries = 60

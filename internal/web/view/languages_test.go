@@ -58,6 +58,31 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	}
 }
 
+// TestEveryTextIsThereOnce finds keys that a language has twice: only the last one would be shown.
+func TestEveryTextIsThereOnce(t *testing.T) {
+	key := regexp.MustCompile(`(?m)^\s*("(?:[^"\\]|\\.)*"):`)
+	for _, lang := range warranty.Languages() {
+		files, err := fs.Glob(textFiles, "text/"+lang+"/*.json")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: the texts are %v (%v)", lang, files, err)
+		}
+		seen := map[string]string{}
+		for _, file := range files {
+			content, err := fs.ReadFile(textFiles, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range key.FindAllSubmatch(content, -1) {
+				if name := string(m[1]); seen[name] != "" {
+					t.Errorf("%s is in %s and in %s", name, seen[name], file)
+				} else {
+					seen[name] = file
+				}
+			}
+		}
+	}
+}
+
 // formOf splits the key of a plural form. The form of other keys is empty.
 func formOf(texts *Texts, key string) (base, form string) {
 	if i := strings.LastIndexByte(key, '.'); i > 0 && texts.has(key[:i]+".one") && texts.has(key[:i]+".other") {
