@@ -55,8 +55,8 @@ var plants = []plant{
 	{"key-twice", "an idempotency key is forgotten", "sqlite/kill", []string{"doubled"}, []edit{
 		{"internal/store/idempotency.go", "	n, err := t.exec(`INSERT INTO idempotency", "	if " + on("key-twice", 5) + " {\n		return nil, nil\n	}\n	n, err := t.exec(`INSERT INTO idempotency"}}},
 	{"file-left", "an upload stores a second file", "sqlite/kill", []string{"file without a row"}, []edit{
-		{"internal/service/documents.go", "	return StoredFile{key: key, ContentType", "	if " + on("file-left", 2) + " {\n		if other, err := files.NewKey(s.Random); err == nil {\n			_ = s.Files.Put(ctx, other, strings.NewReader(key))\n		}\n	}\n	return StoredFile{key: key, ContentType"},
-		{"internal/service/documents.go", "	\"time\"\n", "	\"strings\"\n	\"time\"\n"}}},
+		{"internal/service/uploads.go", "	return StoredFile{key: key, ContentType", "	if " + on("file-left", 2) + " {\n		if other, err := files.NewKey(s.Random); err == nil {\n			_ = s.Files.Put(ctx, other, strings.NewReader(key))\n		}\n	}\n	return StoredFile{key: key, ContentType"},
+		{"internal/service/uploads.go", "	\"time\"\n", "	\"strings\"\n	\"time\"\n"}}},
 	{"file-short", "a file loses its last bytes", "sqlite/kill", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	_, err = io.Copy(file, from)\n", "	_, err = io.Copy(file, from)\n	if " + on("file-short", 5) + " {\n		_ = file.(interface{ Truncate(int64) error }).Truncate(100)\n	}\n"}}},
 	{"revoke-late", "a revocation is acknowledged before it is made", "sqlite/kill", []string{"late"}, []edit{
