@@ -22,7 +22,7 @@ const module = "warranty.example/svc"
 // arrows lists the packages of this module that a package may import. A package without
 // a line fails the test: add a line here and a sentence in ARCHITECTURE.md.
 var arrows = map[string]string{
-	"warranty": "",
+	"warranty": "internal/locales",
 	"api":      "warranty",
 	"client":   "api warranty",
 
@@ -31,13 +31,14 @@ var arrows = map[string]string{
 	"internal/certs":        "internal/store warranty",
 	"internal/netaddr":      "",
 	"internal/man":          "",
+	"internal/locales":      "",
 	"internal/plural":       "",
 	"internal/version":      "",
 	"internal/terminal":     "",
 	"internal/credentials":  "api warranty",
 	"internal/signin":       "api client internal/credentials warranty",
 	"internal/limit":        "internal/netaddr",
-	"internal/mail":         "internal/netaddr internal/plural warranty",
+	"internal/mail":         "internal/locales internal/netaddr internal/plural warranty",
 	"internal/files":        "internal/netaddr internal/picture warranty",
 	"internal/find":         "warranty",
 	"internal/store":        "internal/find internal/store/engine internal/store/lists warranty",
@@ -58,7 +59,7 @@ var arrows = map[string]string{
 	"internal/outbound":     "internal/netaddr",
 	"internal/oauth":        "api internal/netaddr internal/rest internal/service warranty",
 	"internal/jobs":         "internal/pages internal/service internal/sheet internal/store warranty",
-	"internal/web/view":     "api internal/paper internal/plural internal/service warranty",
+	"internal/web/view":     "api internal/locales internal/paper internal/plural internal/service warranty",
 	"internal/web":          "api internal/describe internal/find internal/jobs internal/pages internal/paper internal/service internal/sheet internal/upload internal/web/view warranty",
 	"internal/server":       "api internal/describe internal/jobs internal/limit internal/mcp internal/netaddr internal/oauth internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",

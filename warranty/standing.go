@@ -1,11 +1,15 @@
 package warranty
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"warranty.example/svc/internal/locales"
 )
 
 // Party is an organization that stands behind a record. Its domain is its identity; anyone can use its name.
@@ -119,58 +123,32 @@ func (b Backing) Assurance() Assurance {
 	return Unverified
 }
 
-// backingWords are the words for who stands behind a record, in one language. %[1]s is the party: its domain, or else
-// its name in quotation marks. %[2]s is the quoted name.
-type backingWords struct {
-	quote                            string // around names
-	issuer, seller, owner            string // the lead
-	anOwner, aSeller                 string // who, without a party
-	verified, unverified, private    string // statements after the lead
-	recorded                         string // the statement about the owner
-	noteVerified, noteUnverified     string // notes below the party
-	notePrivate, noteRecorded        string
-	labelIssuer, labelSeller, noMark string // the assurance in a few words
-	statuses                         map[Status]string
-}
+// standingTexts are the words for who stands behind a record, by language. "%[1]s" in them is the party: its domain, or
+// else its name in quotation marks. "%[2]s" is the quoted name.
+var standingTexts = sync.OnceValue(func() map[string]standingWords {
+	all := map[string]standingWords{}
+	for _, language := range Languages() {
+		var words standingWords
+		raw, err := locales.Standing.ReadFile(language + "/standing.json")
+		if err == nil {
+			err = json.Unmarshal(raw, &words)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("warranty: words of %s: %v", language, err))
+		}
+		all[language] = words
+	}
+	return all
+})
 
-var backingTexts = map[string]backingWords{
-	"en": {
-		quote: "“%s”", issuer: "Issued by", seller: "Confirmed by", owner: "Recorded by",
-		anOwner: "its owner", aSeller: "its seller",
-		verified:       "%[1]s, a verified business that calls itself %[2]s.",
-		unverified:     "%[1]s, which has not verified its website.",
-		private:        "its seller, who is not a verified business.",
-		recorded:       "its owner. No seller or manufacturer has confirmed it.",
-		noteVerified:   "A verified business that calls itself %[2]s.",
-		noteUnverified: "This business has not verified its website. Anyone can use this name.",
-		notePrivate:    "The seller is not a verified business.",
-		noteRecorded:   "No seller or manufacturer has confirmed it.",
-		labelIssuer:    "Issued by a verified business", labelSeller: "Confirmed by a verified business", noMark: "Not verified",
-		statuses: map[Status]string{Active: "In force", Upcoming: "Not started", Expired: "Ended", Void: "Void", Cancelled: "Cancelled"},
-	},
-	"de": {
-		quote: "„%s“", issuer: "Ausgestellt von", seller: "Bestätigt von", owner: "Erfasst von",
-		anOwner: "ihrem Inhaber", aSeller: "ihrem Händler",
-		verified:       "%[1]s, einem verifizierten Unternehmen, das sich %[2]s nennt.",
-		unverified:     "%[1]s. Dieses Unternehmen hat seine Website nicht verifiziert.",
-		private:        "ihrem Händler, der kein verifiziertes Unternehmen ist.",
-		recorded:       "ihrem Inhaber. Kein Händler oder Hersteller hat sie bestätigt.",
-		noteVerified:   "Ein verifiziertes Unternehmen, das sich %[2]s nennt.",
-		noteUnverified: "Dieses Unternehmen hat seine Website nicht verifiziert. Jeder kann diesen Namen verwenden.",
-		notePrivate:    "Der Händler ist kein verifiziertes Unternehmen.",
-		noteRecorded:   "Kein Händler oder Hersteller hat sie bestätigt.",
-		labelIssuer:    "Von einem verifizierten Unternehmen ausgestellt",
-		labelSeller:    "Von einem verifizierten Unternehmen bestätigt", noMark: "Nicht verifiziert",
-		statuses: map[Status]string{Active: "Gültig", Upcoming: "Beginnt später", Expired: "Abgelaufen", Void: "Ungültig", Cancelled: "Storniert"},
-	},
-}
+type standingWords map[string]string
 
 // wordsIn returns the words of a language, or English ones.
-func wordsIn(language string) backingWords {
-	if w, ok := backingTexts[language]; ok {
-		return w
+func wordsIn(language string) standingWords {
+	if !KnownLanguage(language) {
+		language = Languages()[0]
 	}
-	return backingTexts["en"]
+	return standingTexts()[language]
 }
 
 // Lead returns the words before Who, such as "Issued by".
@@ -178,11 +156,11 @@ func (b Backing) Lead(language string) string {
 	w := wordsIn(language)
 	switch b.Role {
 	case Issuer:
-		return w.issuer
+		return w["issuer"]
 	case Seller:
-		return w.seller
+		return w["seller"]
 	}
-	return w.owner
+	return w["owner"]
 }
 
 // Who returns the domain, the name in quotation marks, or the role of who stands behind the record.
@@ -194,28 +172,28 @@ func (b Backing) Who(language string) string {
 	case b.Party != nil:
 		return b.quoted(w)
 	case b.Role == Seller:
-		return upperFirst(w.aSeller)
+		return upperFirst(w["a_seller"])
 	}
-	return upperFirst(w.anOwner)
+	return upperFirst(w["an_owner"])
 }
 
-func (b Backing) quoted(w backingWords) string { return fmt.Sprintf(w.quote, b.Party.Name) }
+func (b Backing) quoted(w standingWords) string { return fmt.Sprintf(w["quote"], b.Party.Name) }
 
 // Note returns the sentence below Who.
 func (b Backing) Note(language string) string {
 	w := wordsIn(language)
-	return b.choose(w, w.noteVerified, w.noteUnverified, w.notePrivate, w.noteRecorded)
+	return b.choose(w, w["note_verified"], w["note_unverified"], w["note_private"], w["note_recorded"])
 }
 
 // Statement returns who stands behind the record as one text, such as
 // "Confirmed by “Halden Electronics”, which has not verified its website."
 func (b Backing) Statement(language string) string {
 	w := wordsIn(language)
-	return b.Lead(language) + " " + b.choose(w, w.verified, w.unverified, w.private, w.recorded)
+	return b.Lead(language) + " " + b.choose(w, w["verified"], w["unverified"], w["private"], w["recorded"])
 }
 
 // choose returns the text for the backing, with its party.
-func (b Backing) choose(w backingWords, verified, unverified, private, recorded string) string {
+func (b Backing) choose(w standingWords, verified, unverified, private, recorded string) string {
 	switch {
 	case b.Verified():
 		return strings.NewReplacer("%[1]s", *b.Party.Domain, "%[2]s", b.quoted(w)).Replace(verified)
@@ -232,16 +210,16 @@ func (a Assurance) Words(language string) string {
 	w := wordsIn(language)
 	switch a {
 	case IssuerVerified:
-		return w.labelIssuer
+		return w["label_issuer"]
 	case SellerConfirmed:
-		return w.labelSeller
+		return w["label_seller"]
 	}
-	return w.noMark
+	return w["no_mark"]
 }
 
 // Words returns the status of a warranty as people say it, such as "In force".
 func (s Status) Words(language string) string {
-	if text, ok := wordsIn(language).statuses[s]; ok {
+	if text, ok := wordsIn(language)["status."+string(s)]; ok {
 		return text
 	}
 	return string(s) // of a newer service

@@ -128,7 +128,7 @@ func Quoted(written, language string) string {
 		}
 		return r
 	}, written)
-	return fmt.Sprintf(wordsIn(language).quote, strings.Join(strings.Fields(plain), " "))
+	return fmt.Sprintf(wordsIn(language)["quote"], strings.Join(strings.Fields(plain), " "))
 }
 
 // maskSerial masks a serial number, except for the last four characters of one that

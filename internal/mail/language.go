@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"embed"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,12 +9,10 @@ import (
 
 	"golang.org/x/text/language"
 
+	"warranty.example/svc/internal/locales"
 	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
-
-//go:embed text/*.json
-var textFiles embed.FS
 
 // Texts writes emails in a language, with times in a time zone.
 type Texts struct {
@@ -66,7 +63,7 @@ var catalogues = sync.OnceValue(func() map[string]catalogue {
 	all := map[string]catalogue{}
 	for _, lang := range warranty.Languages() {
 		c := catalogue{tag: language.Make(lang)}
-		raw, err := textFiles.ReadFile("text/" + lang + ".json")
+		raw, err := locales.Mails.ReadFile(lang + "/mails.json")
 		if err == nil {
 			err = json.Unmarshal(raw, &c.texts)
 		}

@@ -273,7 +273,7 @@ func textKey(t testing.TB) *regexp.Regexp {
 }
 
 var keyPattern = sync.OnceValues(func() (*regexp.Regexp, error) {
-	files, err := filepath.Glob("../web/view/text/en/*.json")
+	files, err := filepath.Glob("../locales/en/pages/*.json")
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // catalogue returns the texts of a language.
 func catalogue(t *testing.T, lang string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("view/text/" + lang + "/*.json")
+	files, err := filepath.Glob("../locales/" + lang + "/pages/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

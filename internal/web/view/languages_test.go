@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"warranty.example/svc/internal/locales"
 	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
@@ -23,7 +24,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := fs.ReadDir(textFiles, "text")
+	folders, err := fs.ReadDir(locales.Pages, ".")
 	if err != nil || len(folders) != len(warranty.Languages()) {
 		t.Errorf("there are %d folders of texts for %v (%v)", len(folders), warranty.Languages(), err)
 	}
@@ -62,13 +63,13 @@ func TestEveryTextIsTranslated(t *testing.T) {
 func TestEveryTextIsThereOnce(t *testing.T) {
 	key := regexp.MustCompile(`(?m)^\s*("(?:[^"\\]|\\.)*"):`)
 	for _, lang := range warranty.Languages() {
-		files, err := fs.Glob(textFiles, "text/"+lang+"/*.json")
+		files, err := fs.Glob(locales.Pages, lang+"/pages/*.json")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: the texts are %v (%v)", lang, files, err)
 		}
 		seen := map[string]string{}
 		for _, file := range files {
-			content, err := fs.ReadFile(textFiles, file)
+			content, err := fs.ReadFile(locales.Pages, file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,13 +1,13 @@
 package view
 
 import (
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 
+	"warranty.example/svc/internal/locales"
 	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
@@ -17,12 +17,9 @@ import (
 // in %[2]s. The forms of a message for some numbers are under its English format followed by ".one" and so on (see package
 // plural).
 
-//go:embed messages/*.json
-var messageFiles embed.FS
-
 // readMessages reads the messages of a language. English has those that are shown differently to people.
 func (t *Texts) readMessages() error {
-	raw, err := messageFiles.ReadFile("messages/" + t.Lang + ".json")
+	raw, err := locales.Messages.ReadFile(t.Lang + "/messages.json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -30,7 +27,7 @@ func (t *Texts) readMessages() error {
 		return err
 	}
 	if err := json.Unmarshal(raw, &t.messages); err != nil {
-		return fmt.Errorf("messages/%s.json: %w", t.Lang, err)
+		return fmt.Errorf("messages of %s: %w", t.Lang, err)
 	}
 	return nil
 }

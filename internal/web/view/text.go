@@ -1,7 +1,6 @@
 package view
 
 import (
-	"embed"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -11,12 +10,10 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"warranty.example/svc/internal/locales"
 	"warranty.example/svc/internal/plural"
 	"warranty.example/svc/warranty"
 )
-
-//go:embed text/*/*.json
-var textFiles embed.FS
 
 // Texts holds the texts of the pages in one language, by key.
 type Texts struct {
@@ -37,12 +34,12 @@ func newTexts(lang string) (*Texts, error) {
 		return nil, err
 	}
 	t := &Texts{Lang: lang, Dir: direction(lang), tag: tag, words: map[string]string{}, printer: message.NewPrinter(tag)}
-	names, err := fs.Glob(textFiles, "text/"+lang+"/*.json")
+	names, err := fs.Glob(locales.Pages, lang+"/pages/*.json")
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		raw, err := textFiles.ReadFile(name)
+		raw, err := locales.Pages.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +214,7 @@ func (t *Texts) changed(field string, value *string) string {
 		for _, space := range []string{"claim_status.", "status."} {
 			status, ok := t.words[space+text]
 			switch {
-			case ok && t.Lang == "en": // German nouns keep their capitals
+			case ok && t.Lang != "de": // German nouns keep their capitals
 				return strings.ToLower(status)
 			case ok:
 				return status
