@@ -190,12 +190,12 @@ type placeholder struct {
 }
 
 var placeholders = []placeholder{
-	{[]string{"first name", "vorname"}, func(f ReplyFacts) string { return firstName(f.Name) }},
-	{[]string{"name"}, func(f ReplyFacts) string { return f.Name }},
-	{[]string{"product", "produkt"}, func(f ReplyFacts) string { return f.Product }},
-	{[]string{"claim number", "fallnummer"}, func(f ReplyFacts) string { return f.Claim }},
-	{[]string{"your name", "ihr name"}, func(f ReplyFacts) string { return f.You }},
-	{[]string{"business", "firma"}, func(f ReplyFacts) string { return f.Business }},
+	{[]string{"first name", "vorname", "nombre de pila", "prénom"}, func(f ReplyFacts) string { return firstName(f.Name) }},
+	{[]string{"name", "nombre", "nom"}, func(f ReplyFacts) string { return f.Name }},
+	{[]string{"product", "produkt", "producto", "produit"}, func(f ReplyFacts) string { return f.Product }},
+	{[]string{"claim number", "fallnummer", "número de reclamación", "numéro de réclamation"}, func(f ReplyFacts) string { return f.Claim }},
+	{[]string{"your name", "ihr name", "su nombre", "votre nom"}, func(f ReplyFacts) string { return f.You }},
+	{[]string{"business", "firma", "empresa", "entreprise"}, func(f ReplyFacts) string { return f.Business }},
 }
 
 var placeholderNames = []string{"{first name}", "{name}", "{product}", "{claim number}", "{your name}", "{business}"}

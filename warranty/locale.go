@@ -25,7 +25,7 @@ func (l Locale) Or(other Locale) Locale {
 }
 
 // Languages returns the languages of pages. The first one is for readers of other languages.
-func Languages() []string { return []string{"en", "de"} }
+func Languages() []string { return []string{"en", "de", "es", "fr"} }
 
 // maxZoneName is longer than any name in the IANA time zone database.
 const maxZoneName = 64

@@ -189,14 +189,14 @@ func rank(b block) int {
 	return 0
 }
 
-// text renders blocks as the text of an email.
-func (list blocks) text() string {
+// text renders blocks as the text of an email. colon is the colon of its language, with the space before it.
+func (list blocks) text(colon string) string {
 	var b strings.Builder
 	for i, part := range list.remarksLast() {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		part.writeText(&b)
+		part.writeText(&b, colon)
 	}
 	return b.String()
 }
@@ -207,21 +207,21 @@ const (
 	further = indent + "  "
 )
 
-func (p block) writeText(b *strings.Builder) {
+func (p block) writeText(b *strings.Builder, colon string) {
 	switch p.kind {
 	case code:
 		b.WriteString(indent + p.text.plain + "\n")
 	case button, link:
-		b.WriteString(wrapped(p.text.plain+":", "", "") + "\n\n" + indent + p.url + "\n")
+		b.WriteString(wrapped(p.text.plain+colon, "", "") + "\n\n" + indent + p.url + "\n")
 	case facts:
 		for _, r := range p.rows {
-			b.WriteString(wrapped(r.label.plain+": "+r.value.plain, indent, further) + "\n")
+			b.WriteString(wrapped(r.label.plain+colon+" "+r.value.plain, indent, further) + "\n")
 		}
 	case items:
 		for _, r := range p.rows {
 			line := r.label.plain
 			if r.value.plain != "" {
-				line += ": " + r.value.plain
+				line += colon + " " + r.value.plain
 			}
 			b.WriteString(wrapped(line, indent, further) + "\n")
 		}
@@ -233,7 +233,7 @@ func (p block) writeText(b *strings.Builder) {
 }
 
 // wrapped breaks the lines of a text for an email. Each begins with first, and what is left of it with rest. It never
-// breaks a word.
+// breaks a word, or a line at a no-break space.
 func wrapped(text, first, rest string) string {
 	const most = 72
 	var b strings.Builder
@@ -243,7 +243,7 @@ func wrapped(text, first, rest string) string {
 		}
 		b.WriteString(first)
 		length := len(first)
-		for j, word := range strings.Fields(line) {
+		for j, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }) {
 			n := utf8.RuneCountInString(word)
 			switch {
 			case j > 0 && length+1+n > most:

@@ -97,7 +97,7 @@ func (t Texts) message(name, to, code string, args ...any) Message {
 		To:       to,
 		Code:     code,
 		Subject:  t.get(name + ".subject"),
-		Text:     list.text(),
+		Text:     list.text(t.get("colon")),
 		HTML:     list.html(),
 		Language: t.language,
 	}
@@ -172,7 +172,7 @@ func (t Texts) Finish(m Message, l Links) Message {
 	if len(foot) == 0 {
 		return m
 	}
-	m.Text += "\n" + foot.text()
+	m.Text += "\n" + foot.text(t.get("colon"))
 	if m.HTML != "" {
 		m.HTML = page(t.language, Service, m.Subject, m.HTML, foot.html())
 	}

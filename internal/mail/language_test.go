@@ -182,10 +182,10 @@ func changed() Changed {
 	return c
 }
 
-// TestEveryMailIsComplete writes every email in every language. None has a gap, and none of the German ones has an
+// TestEveryMailIsComplete writes every email in every language. None has a gap, and none of another language has an
 // English word.
 func TestEveryMailIsComplete(t *testing.T) {
-	english := regexp.MustCompile(`(?i)\b(the|you|your|this|these|email|is valid|expires|someone|warranty|claim|hello|on)\b`)
+	english := regexp.MustCompile(`(?i)\b(the|you|your|this|these|is valid|expires|someone|warranty|claim|hello)\b`)
 	for _, lang := range warranty.Languages() {
 		texts := In(warranty.Locale{Language: lang, Zone: "Europe/Berlin"})
 		for _, m := range everyMail(texts) {
@@ -200,7 +200,7 @@ func TestEveryMailIsComplete(t *testing.T) {
 				if len([]rune(line)) > 80 {
 					t.Errorf("%s: %s: long line %q", lang, m.Subject, line)
 				}
-				if words := regexp.MustCompile(`https?://\S+`).ReplaceAllString(m.Subject+" "+line, ""); lang == "de" && english.MatchString(words) {
+				if words := regexp.MustCompile(`https?://\S+`).ReplaceAllString(m.Subject+" "+line, ""); lang != "en" && english.MatchString(words) {
 					t.Errorf("English in %q", words)
 				}
 			}

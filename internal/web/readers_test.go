@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/warranty"
 )
 
 // catalogue returns the texts of a language.
@@ -30,18 +32,18 @@ func catalogue(t *testing.T, lang string) map[string]string {
 	return all
 }
 
-// englishOnly returns the pieces between the arguments of English texts that are phrases and in no German text.
-func englishOnly(t *testing.T) (phrases []string) {
+// englishOnly returns the pieces between the arguments of English texts that are phrases and in no text of a language.
+func englishOnly(t *testing.T, lang string) (phrases []string) {
 	t.Helper()
-	german := strings.Builder{}
-	for _, text := range catalogue(t, "de") {
-		german.WriteString(text + "\n")
+	own := strings.Builder{}
+	for _, text := range catalogue(t, lang) {
+		own.WriteString(text + "\n")
 	}
 	argument := regexp.MustCompile(`%(\[\d\])?[sd]`)
 	for _, text := range catalogue(t, "en") {
 		for _, phrase := range argument.Split(text, -1) {
 			phrase = strings.TrimSpace(phrase)
-			if len(phrase) >= 12 && strings.Contains(phrase, " ") && !strings.Contains(german.String(), phrase) {
+			if len(phrase) >= 12 && strings.Contains(phrase, " ") && !strings.Contains(own.String(), phrase) {
 				phrases = append(phrases, phrase)
 			}
 		}
@@ -49,14 +51,20 @@ func englishOnly(t *testing.T) (phrases []string) {
 	return phrases
 }
 
-// TestWebInGerman opens the main pages as a German reader. None of them has an English phrase.
-func TestWebInGerman(t *testing.T) {
+// TestWebInEveryLanguage opens the main pages as a reader of each language. None of them has an English phrase.
+func TestWebInEveryLanguage(t *testing.T) {
+	for _, lang := range warranty.Languages()[1:] {
+		t.Run(lang, func(t *testing.T) { pagesInLanguage(t, lang) })
+	}
+}
+
+func pagesInLanguage(t *testing.T, lang string) {
 	w := webWorld(t)
-	person, phrases := w.Verified("Nora"), englishOnly(t)
+	person, phrases := w.Verified("Nora"), englishOnly(t, lang)
 	key, _ := w.Token(person)
 	record := w.Warranty(key, nil)
 	b := w.SignedIn(t, person)
-	b.Accept = "de-CH, en;q=0.8"
+	b.Accept = lang + "-CH, en;q=0.8"
 	for _, path := range []string{
 		"/", "/warranties", "/warranties/new", "/warranties/import", "/warranties/" + record.ID, "/warranties/" + record.ID + "/edit",
 		"/claims", "/claims/new?warranty_id=" + record.ID, "/documents", "/documents/new", "/trash", "/confirmations", "/labels", "/issue",
@@ -64,19 +72,19 @@ func TestWebInGerman(t *testing.T) {
 		"/settings/organizations/new", "/settings/calendar", "/settings/convert", "/invitations/accept",
 		"/verify", "/verify/" + record.ReferenceNumber, "/take", "/unknown",
 	} {
-		inGerman(t, b.Get(path), path, phrases)
+		inLanguage(t, lang, b.Get(path), path, phrases)
 	}
 	stranger := w.Browser(t)
 	stranger.Accept = b.Accept
 	for _, path := range []string{"/sign-in", "/register", "/reset-password", "/verify", "/verify/" + record.ReferenceNumber, "/take", "/verify/WR-0000"} {
-		inGerman(t, stranger.Get(path), path, phrases)
+		inLanguage(t, lang, stranger.Get(path), path, phrases)
 	}
 }
 
-func inGerman(t *testing.T, p page, path string, phrases []string) {
+func inLanguage(t *testing.T, lang string, p page, path string, phrases []string) {
 	t.Helper()
-	if p.Header.Get("Content-Language") != "de" || !strings.Contains(p.Body, `<html lang="de" dir="ltr"`) {
-		t.Errorf("%s is not in German", path)
+	if p.Header.Get("Content-Language") != lang || !strings.Contains(p.Body, `<html lang="`+lang+`" dir="ltr"`) {
+		t.Errorf("%s is not in %s", path, lang)
 	}
 	text := html.UnescapeString(p.Body)
 	for _, phrase := range phrases {
@@ -97,7 +105,7 @@ func TestWebLanguage(t *testing.T) {
 	}
 	says("no preference", "en", b.Get("/verify"))
 	for accepted, want := range map[string]string{
-		"de": "de", "de-AT,de;q=0.9": "de", "fr, de;q=0.5, en;q=0.4": "de", "fr": "en", "en-GB, de;q=0.9": "en",
+		"de": "de", "de-AT,de;q=0.9": "de", "nl, de;q=0.5, en;q=0.4": "de", "nl": "en", "en-GB, de;q=0.9": "en", "es-MX": "es", "fr-CA, en": "fr",
 		"de, " + strings.Repeat("x", 300): "en", ";;;": "en",
 	} {
 		says(accepted, want, b.Get("/verify", "Accept-Language", accepted))

@@ -233,6 +233,10 @@ func TestFormats(t *testing.T) {
 			"Jan ’29", "2 years", "1 month", "1.5 MiB", "12,999.90 EUR", "1,234,567", "90 days left", "1 day left"},
 		"de": {"14. Nov. 2028", "14. Nov. 2028, 23:04 UTC", "15. Nov. 2028, 00:04 MEZ", "15. Juli 2029, 01:04 MESZ", "15. Nov., 00:04:05",
 			"Jan ’29", "2 Jahre", "1 Monat", "1,5 MiB", "12.999,90 EUR", "1.234.567", "noch 90 Tage", "noch 1 Tag"},
+		"es": {"14 nov 2028", "14 nov 2028, 23:04 UTC", "15 nov 2028, 00:04 CET", "15 jul 2029, 01:04 CEST", "15 nov, 00:04:05",
+			"ene ’29", "2 años", "1 mes", "1,5 MiB", "12.999,90 EUR", "1.234.567", "quedan 90 días", "queda 1 día"},
+		"fr": {"14 nov. 2028", "14 nov. 2028 à 23:04 UTC", "15 nov. 2028 à 00:04 CET", "15 juil. 2029 à 01:04 CEST", "15 nov., 00:04:05",
+			"janv. ’29", "2 ans", "1 mois", "1,5 MiB", "12\u00a0999,90 EUR", "1\u00a0234\u00a0567", "90 jours restants", "1 jour restant"},
 	} {
 		texts, err := newTexts(lang)
 		if err != nil {

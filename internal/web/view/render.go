@@ -40,13 +40,21 @@ type Edition struct {
 var Embedded = sync.OnceValues(newViews)
 
 func newViews() (*Views, error) {
-	static, err := newStatic()
+	var languages []*Texts
+	for _, lang := range warranty.Languages() {
+		texts, err := newTexts(lang)
+		if err != nil {
+			return nil, err
+		}
+		languages = append(languages, texts)
+	}
+	static, err := newStatic(languages)
 	if err != nil {
 		return nil, err
 	}
 	v := &Views{Static: static}
-	for _, lang := range warranty.Languages() {
-		e, err := newEdition(lang, static)
+	for _, texts := range languages {
+		e, err := newEdition(texts, static)
 		if err != nil {
 			return nil, err
 		}
@@ -56,13 +64,9 @@ func newViews() (*Views, error) {
 	return v, nil
 }
 
-// newEdition reads the texts of a language. The shared templates, whose file names begin with an underscore, are parsed
+// newEdition returns the edition of a language. The shared templates, whose file names begin with an underscore, are parsed
 // when the first page is shown, and each page is parsed together with them when it is first shown.
-func newEdition(lang string, static *Static) (*Edition, error) {
-	texts, err := newTexts(lang)
-	if err != nil {
-		return nil, err
-	}
+func newEdition(texts *Texts, static *Static) (*Edition, error) {
 	shared := sync.OnceValues(func() (*template.Template, error) {
 		return template.New("").Funcs(functions(static, texts)).ParseFS(templateFiles, "templates/_*.html")
 	})

@@ -53,7 +53,9 @@ var background = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000
 	`fill="none" stroke="#000" stroke-width="1.5">` +
 	rosette("Warranty Records") + `</svg>`
 
-func newStatic() (*Static, error) {
+// newStatic reads the static files and adds those that are made: fonts of papers, a background, and a manifest for each
+// language.
+func newStatic(languages []*Texts) (*Static, error) {
 	s := &Static{files: map[string]asset{}}
 	sum := sha256.New()
 	add := func(name string, body []byte) (err error) {
@@ -79,6 +81,11 @@ func newStatic() (*Static, error) {
 	}
 	if err == nil {
 		err = add("paper.svg", []byte(background))
+	}
+	for _, texts := range languages {
+		if err == nil {
+			err = add(manifestName(texts), manifest(texts))
+		}
 	}
 	s.hash = hex.EncodeToString(sum.Sum(nil))[:12]
 	return s, err

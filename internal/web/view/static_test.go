@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
-	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"warranty.example/svc/warranty"
 )
 
 // TestLinesAreShort limits the lines of templates, styles and scripts to 160 columns.
@@ -44,7 +41,7 @@ func TestLinesAreShort(t *testing.T) {
 
 // TestScriptOfOursIsSmall limits the size of our own scripts.
 func TestScriptOfOursIsSmall(t *testing.T) {
-	s, err := newStatic()
+	s, err := newStatic(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +53,7 @@ func TestScriptOfOursIsSmall(t *testing.T) {
 
 // TestFilesAreWhole decompresses the compressed files.
 func TestFilesAreWhole(t *testing.T) {
-	s, err := newStatic()
+	s, err := newStatic(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,36 +74,29 @@ func TestFilesAreWhole(t *testing.T) {
 	}
 }
 
-// TestManifests compares the manifests of the languages: they differ in their texts only, which are those of the pages.
+// TestManifests reads the manifest of each language: it has the language's texts and names existing pictures.
 func TestManifests(t *testing.T) {
-	var first map[string]any
-	for _, lang := range warranty.Languages() {
-		raw, err := staticFiles.ReadFile("static/manifest." + lang + ".webmanifest")
-		if err != nil {
-			t.Fatal(err)
+	v, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range v.editions {
+		var m struct {
+			Lang, Dir, Name, Description string
+			Short                        string `json:"short_name"`
+			Icons                        []struct{ Src string }
+			Shortcuts                    []struct{ Name, URL string }
 		}
-		words, err := newTexts(lang)
-		if err != nil {
-			t.Fatal(err)
+		if err := json.Unmarshal([]byte(v.Static.File(manifestName(e.Texts))), &m); err != nil {
+			t.Fatalf("%s: %v", e.Lang, err)
 		}
-		var m map[string]any
-		if err := json.Unmarshal(raw, &m); err != nil {
-			t.Fatalf("%s: %v", lang, err)
+		if m.Lang != e.Lang || m.Dir != e.Dir || m.Short != e.Text("nav.warranties") || m.Name == "" || m.Description == "" || len(m.Shortcuts) != 3 {
+			t.Errorf("%s: %+v", e.Lang, m)
 		}
-		if m["lang"] != lang || m["name"] != words.Text("layout.name") || m["short_name"] != words.Text("nav.warranties") {
-			t.Errorf("%s: %v", lang, m)
-		}
-		for _, name := range []string{"lang", "name", "short_name", "description"} {
-			delete(m, name)
-		}
-		for _, shortcut := range m["shortcuts"].([]any) {
-			delete(shortcut.(map[string]any), "name")
-		}
-		if first == nil {
-			first = m
-		}
-		if !reflect.DeepEqual(m, first) {
-			t.Errorf("%s differs: %v, want %v", lang, m, first)
+		for _, icon := range m.Icons {
+			if v.Static.File(icon.Src) == "" {
+				t.Errorf("%s: no picture %q", e.Lang, icon.Src)
+			}
 		}
 	}
 }

@@ -192,7 +192,7 @@ func TestSpark(t *testing.T) {
 // the letters after it.
 func TestTextsFormat(t *testing.T) {
 	verb := regexp.MustCompile(`%(\[\d+\])?[sdvq]`)
-	for _, lang := range []string{"en", "de"} {
+	for _, lang := range warranty.Languages() {
 		texts, err := newTexts(lang)
 		if err != nil {
 			t.Fatal(err)
