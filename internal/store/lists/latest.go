@@ -112,9 +112,11 @@ func (x *Index) Totals(ctx context.Context, key Key, fn func(*Snapshot) error) (
 	return x.With(ctx, key, func(_ engine.Querier, s *Snapshot) error { return fn(s) })
 }
 
-// knownPage returns a page from the latest snapshot of a list, and reports whether nothing changed since.
+// knownPage returns a page from the latest snapshot of a list, and reports whether nothing changed since. dense means that
+// the question selects every record, newest first: then a range of the access rows is read, which on PostgreSQL takes half
+// the time of looking up each.
 func knownPage[T any](
-	ctx context.Context, x *Index, key Key, question *find.Question, p warranty.Paging, sh *Shape[T],
+	ctx context.Context, x *Index, key Key, question *find.Question, p warranty.Paging, sh *Shape[T], dense bool,
 ) (rows []T, total int64, ok bool, err error) {
 	var answer find.Answer
 	s, err := x.tryKnown(key, func(s *Snapshot) (err error) {
@@ -124,13 +126,19 @@ func knownPage[T any](
 	if s == nil || err != nil {
 		return nil, 0, false, err
 	}
-	param, err := json.Marshal(append([]warranty.ID{}, answer.IDs...))
-	if err != nil {
-		return nil, 0, false, err
+	access, args := accessOf, []any{key.User, key.Kind}
+	if n := len(answer.IDs); dense && n > 0 {
+		access, args = accessBetween, append(args, answer.IDs[n-1], answer.IDs[0], n)
+	} else {
+		param, err := json.Marshal(append([]warranty.ID{}, answer.IDs...))
+		if err != nil {
+			return nil, 0, false, err
+		}
+		args = append(args, string(param))
 	}
 	now := state{}
 	byID := make(map[warranty.ID]T, len(answer.IDs))
-	err = x.db.Query(ctx, `SELECT f.*, `+sh.Columns+` FROM (`+stateOf+`) f LEFT JOIN (`+accessOf+`) a ON 1 = 1 `+
+	err = x.db.Query(ctx, `SELECT f.*, `+sh.Columns+` FROM (`+stateOf+`) f LEFT JOIN (`+access+`) a ON 1 = 1 `+
 		strings.ReplaceAll(sh.Joins, `JOIN `, `LEFT JOIN `), func(r *engine.Row) error {
 		now = readState(r)
 		if !r.Null() {
@@ -138,7 +146,7 @@ func knownPage[T any](
 			byID[sh.ID(row)] = row
 		}
 		return nil
-	}, key.User, key.Kind, string(param))
+	}, args...)
 	if err == nil && now != s.state() {
 		x.outdated(key)
 		return nil, 0, false, nil

@@ -28,7 +28,7 @@ func Page[T any](
 	ctx context.Context, x *Index, l *List, question func() *find.Question, p warranty.Paging, sh *Shape[T],
 ) (rows []T, total int64, err error) {
 	if l.isWhole() {
-		if rows, total, ok, err := knownPage(ctx, x, l.Key, question(), p, sh); ok || err != nil {
+		if rows, total, ok, err := knownPage(ctx, x, l.Key, question(), p, sh, l.filter.Len() == 0); ok || err != nil {
 			return rows, total, err
 		}
 		found, err := x.With(ctx, l.Key, func(q engine.Querier, s *Snapshot) error {
@@ -56,7 +56,7 @@ func shortPage[T any](
 	if l.filter.Len() > 0 {
 		matches = `count(CASE WHEN ` + strings.TrimPrefix(l.filter.String(), ` AND `) + ` THEN 1 END)`
 	}
-	from := ` FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3 AND a.item_id <= $4` +
+	from := ` FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id >= $3 AND a.item_id <= $4` +
 		l.narrowed.String()
 	n := listArgs + len(l.args)
 	statement := fmt.Sprintf(`SELECT n.length, n.matches, %s FROM (SELECT count(*) AS length, %s AS matches%s) n
@@ -104,6 +104,10 @@ const accessOf = `/*pg: SELECT a.* FROM json_array_elements_text($3) n CROSS JOI
 		(SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id = n.value::uuid LIMIT 1) a */
 	/*sqlite: SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2
 		AND a.item_id IN (SELECT unhex(value, '-') FROM json_each($3)) */`
+
+// accessBetween selects up to $5 access rows of the user $1 to the records of the kind $2 whose ids are from $3 to $4.
+const accessBetween = `SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id >= $3 AND a.item_id <= $4
+	ORDER BY a.item_id DESC LIMIT $5`
 
 // inOrderOf returns the records in the order of their ids.
 func inOrderOf[T any](ids []warranty.ID, byID map[warranty.ID]T) []T {

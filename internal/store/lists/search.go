@@ -66,7 +66,7 @@ func Search[T any](
 		return nil, 0, err
 	}
 	if indexed && l.isWhole() {
-		if rows, total, ok, err := knownPage(ctx, x, l.Key, question, p, sh); ok || err != nil {
+		if rows, total, ok, err := knownPage(ctx, x, l.Key, question, p, sh, false); ok || err != nil {
 			return rows, total, err
 		}
 	}
