@@ -154,7 +154,7 @@ func (web *Web) refusalsOf(r *http.Request, list upload.Refusals, several bool) 
 	for _, refused := range list {
 		text := web.reader(r).Message(refused.Message)
 		if several && refused.Name != "" {
-			text = refused.Name + ": " + text
+			text = refused.Name + web.t(r, "format.colon") + " " + text
 		}
 		c.Add("file", refused.Code, "%s", text)
 	}
