@@ -12,6 +12,8 @@ import (
 
 // Range is a range of part keys: From and everything up to but not including To.
 type Range struct{ From, To string }
+
+// Want is a range of a segment that a list has to read.
 type Want struct {
 	Segment *Segment
 	Range   Range
