@@ -63,6 +63,24 @@ func (s *Service) CountClaims(
 	return s.Store.ClaimCounts(ctx, p.Account.ID, p.User.ID)
 }
 
+// queueBatch is how many warranties QueueClaims reads at a time.
+const queueBatch = 200
+
+// QueueClaims stores the queues of claims that an earlier release filed or changed. Afterwards it has nothing to do.
+func (s *Service) QueueClaims(ctx context.Context) error {
+	for {
+		list, err := s.Store.WarrantiesToQueue(ctx, queueBatch)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, id := range list {
+			if err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.QueueClaims(id) }); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // GetClaim returns a claim that the principal can see, with its latest messages.
 func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warranty.GetClaim) (warranty.Claim, error) {
 	c, err := s.Store.Claim(ctx, p.Account.ID, in.ID)

@@ -56,6 +56,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
 		{"link customers", linkEvery, s.LinkCustomers, nil},
+		{"queue claims", linkEvery, s.QueueClaims, nil},
 		{"check domains", domainsEvery, s.CheckDomains, nil},
 		{"erase accounts", eraseEvery, s.EraseUsers, nil},
 		{"empty trash", sweepEvery, s.EmptyTrash, nil},

@@ -67,6 +67,9 @@ func (t *Tx) grant(user, id warranty.ID, roles warranty.Roles) error {
 	if err := t.syncRoles(`user_id = $1 AND parent_id = $2`, user, id); err != nil {
 		return err
 	}
+	if err := t.queueClaims(id); err != nil {
+		return err
+	}
 	return lists.NoteWarranty(t.ctx, t.tx, id)
 }
 
@@ -116,20 +119,28 @@ func (t *Tx) showDocuments(id warranty.ID) error {
 		ON CONFLICT (user_id, kind, item_id) DO NOTHING`, id)
 }
 
-// grantChild gives everyone with access to a locked warranty access to its new claim, or to its new
-// document if they see it.
-func (t *Tx) grantChild(k lists.Kind, item, parent warranty.ID, status int) error {
-	from := `access a WHERE`
-	if k == lists.Documents {
-		from = `access a JOIN documents d ON d.id = $2 WHERE ` + seesDocument + ` AND`
-	}
+// grantDocument gives everyone with access to a locked warranty access to its new document, if they see it.
+func (t *Tx) grantDocument(id, parent warranty.ID) error {
 	if err := t.later(`INSERT INTO access
 			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
-		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM `+from+` a.parent_id = $3 AND a.kind = `+kindWarranty,
-		k, item, parent, status); err != nil {
+		SELECT a.user_id, `+kindDocument+`, $1, $2, a.roles, 0, 0, 0, '' FROM access a JOIN documents d ON d.id = $1
+		WHERE `+seesDocument+` AND a.parent_id = $2 AND a.kind = `+kindWarranty, id, parent); err != nil {
 		return err
 	}
-	return lists.NoteChild(t.ctx, t.tx, item, parent)
+	return lists.NoteChild(t.ctx, t.tx, id, parent)
+}
+
+// grantClaim gives everyone with access to a locked warranty access to its new claim.
+func (t *Tx) grantClaim(c warranty.Claim) error {
+	if err := t.later(`INSERT INTO access
+			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category, `+queueColumns+`)
+		SELECT a.user_id, `+kindClaim+`, a.item_id, a.parent_id, a.roles, a.status, a.start_date, 0, '', `+queueValues+`
+		FROM (SELECT p.user_id, c.id AS item_id, p.parent_id, p.roles, c.status, c.spoke AS start_date
+			FROM access p JOIN claims c ON c.id = $1 WHERE p.parent_id = $2 AND p.kind = `+kindWarranty+`) a`,
+		c.ID, c.WarrantyID); err != nil {
+		return err
+	}
+	return lists.NoteChild(t.ctx, t.tx, c.ID, c.WarrantyID)
 }
 
 // dropChild removes all access to a claim or document.
@@ -154,6 +165,9 @@ func (t *Tx) removeRoles(id, user warranty.ID, roles warranty.Roles) error {
 		return err
 	}
 	if err := t.deleteAccess(`parent_id = $1 AND roles = 0`, id); err != nil {
+		return err
+	}
+	if err := t.queueClaims(id); err != nil {
 		return err
 	}
 	return t.hideDocuments(id)
@@ -181,7 +195,11 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 			return 0, err
 		}
 	}
-	return n, t.deleteAccess(`user_id = $1`, from)
+	if err := t.deleteAccess(`user_id = $1`, from); err != nil {
+		return 0, err
+	}
+	return n, t.later(`UPDATE access AS a SET `+setQueue+` WHERE a.parent_id IN (SELECT p.item_id FROM access p
+		WHERE p.user_id = $1 AND p.kind = `+kindWarranty+`) AND `+outOfQueue, to)
 }
 
 // deleteAccess deletes access rows, and notes the warranties that accounts lose for their feeds. On PostgreSQL, one
@@ -205,10 +223,14 @@ func (t *Tx) syncAccess(w warranty.Warranty) error {
 		w.ID, lists.Warranties, w.Standing, w.StartDate, w.EndDate, foldedCategory(w))
 }
 
-// syncClaim copies the status of a changed claim, and who wrote last.
+// queueChanged is setQueue for the claim $2 that now has the status $3, and in which $4 wrote last.
+var queueChanged = with(setQueue, `status`, `CAST($3 AS SMALLINT)`, `start_date`, `CAST($4 AS INTEGER)`)
+
+// syncClaim copies the status of a changed claim, and who wrote last, and stores its queue.
 func (t *Tx) syncClaim(c warranty.Claim) error {
-	if err := t.later(`UPDATE access SET status = $3, start_date = $5 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`,
-		c.WarrantyID, c.ID, c.Status, lists.Claims, c.Spoke); err != nil {
+	if err := t.later(`UPDATE access AS a SET status = $3, start_date = $4, `+queueChanged+`
+			WHERE a.parent_id = $1 AND a.kind = `+kindClaim+` AND a.item_id = $2`,
+		c.WarrantyID, c.ID, c.Status, c.Spoke); err != nil {
 		return err
 	}
 	return lists.NoteChild(t.ctx, t.tx, c.ID, c.WarrantyID)

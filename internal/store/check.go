@@ -40,6 +40,7 @@ var rules = []struct{ what, sql string }{
 		LEFT JOIN claims c ON c.id = a.item_id
 		WHERE a.kind = ` + kindClaim + ` AND (c.id IS NULL OR c.warranty_id <> a.parent_id OR c.status <> a.status
 			OR a.start_date NOT IN (0, c.spoke))`},
+	{"claims in another queue than they belong in", `SELECT a.item_id FROM access a WHERE ` + outOfQueue},
 	{"messages without a claim", `SELECT m.id FROM claim_messages m
 		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = m.claim_id)`},
 	{"notes without a claim", `SELECT n.id FROM claim_notes n

@@ -17,6 +17,7 @@ var faultyStatements = map[string]string{
 	"access of unknown accounts":                                            `DELETE FROM users`,
 	"access to warranties that differ from their record":                    `UPDATE access SET end_date = end_date + 1 WHERE kind = 1`,
 	"access to claims that differ from their record":                        `UPDATE access SET status = status + 1 WHERE kind = 2`,
+	"claims in another queue than they belong in":                           `UPDATE access SET queue = queue + 1 WHERE kind = 2`,
 	"access to documents that differ from their record":                     `UPDATE access SET parent_id = item_id WHERE kind = 3`,
 	"access to claims or documents with other roles than on their warranty": `UPDATE access SET roles = roles + 8 WHERE kind = 3`,
 	"claims that someone with access to the warranty cannot see":            `DELETE FROM access WHERE kind = 2`,

@@ -82,6 +82,12 @@ const (
 func (s *Store) Claims(
 	ctx context.Context, account, person warranty.ID, in warranty.ListClaims,
 ) ([]warranty.Claim, int64, error) {
+	if q, ok, err := s.queueList(account, person, in); ok || err != nil {
+		if err != nil {
+			return nil, 0, err
+		}
+		return q.page(ctx, s, in.Paging)
+	}
 	l, question, err := s.claimList(account, person, in)
 	if err != nil {
 		return nil, 0, err
@@ -99,6 +105,12 @@ func (s *Store) Claims(
 func (s *Store) ClaimPlace(
 	ctx context.Context, account, person warranty.ID, in warranty.ListClaims, id warranty.ID,
 ) (warranty.Place, error) {
+	if q, ok, err := s.queueList(account, person, in); ok || err != nil {
+		if err != nil {
+			return warranty.Place{}, err
+		}
+		return q.place(ctx, s.db, id)
+	}
 	l, question, err := s.claimList(account, person, in)
 	if err != nil {
 		return warranty.Place{}, err
@@ -123,12 +135,10 @@ func (s *Store) claimList(account, person warranty.ID, in warranty.ListClaims) (
 		l.Scan(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
 	}
 	if in.Replied {
-		l.Scan(`a.start_date = a.status * 10 + 1 + (a.roles & ` + roleOwner + `)`)
+		l.Scan(hasReplied)
 	}
 	if in.Age != nil {
-		l.Scan(openClaims)
-		l.Scan(`EXISTS (SELECT 1 FROM claims c WHERE c.id = a.item_id AND `+waitingSince+` <= ?)`,
-			s.Now().AddDate(0, 0, -*in.Age))
+		l.Scan(`a.queue < `+queueDone+` AND a.queued_at <= ?`, s.Now().AddDate(0, 0, -*in.Age))
 	}
 	question := childQuestion(in.Q, in.Status)
 	switch in.Queue {
@@ -137,8 +147,7 @@ func (s *Store) claimList(account, person warranty.ID, in warranty.ListClaims) (
 		question.OpenClaim = new(bool)
 		l.And(`a.status NOT IN (` + lists.OpenStatuses + `)`)
 	default:
-		l.Scan(openClaims)
-		l.Scan(queues[in.Queue])
+		l.Scan(`a.queue = ` + queues[in.Queue])
 	}
 	question.Customer = find.NewCustomer(in.Customer)
 	if sort, sorted := claimSorts[in.Sort]; sorted {
@@ -177,7 +186,7 @@ var claimSorts = map[warranty.ClaimSort]warranty.WarrantySort{
 // claimOrder is the number by which claims are sorted. Those that do not wait for the user come last.
 func claimOrder(sort warranty.ClaimSort) string {
 	if sort == warranty.ClaimsByWaiting {
-		return `(` + waitingSince + `) + CASE WHEN ` + waitsForMe + ` THEN 0 ELSE 1000000000000000000 END`
+		return `(` + waitingSince + `) + CASE WHEN a.queue = ` + queueForUs + ` THEN 0 ELSE 1000000000000000000 END`
 	}
 	return `c.updated_at`
 }
@@ -196,7 +205,7 @@ func (t *Tx) InsertClaim(c warranty.Claim, customer warranty.ID) error {
 		c.CreatedAt, c.UpdatedAt, customer); err != nil {
 		return err
 	}
-	return t.grantChild(lists.Claims, c.ID, c.WarrantyID, int(enumNumber(c.Status)))
+	return t.grantClaim(c)
 }
 
 // ManagedBy returns who decides the claims on a locked warranty.

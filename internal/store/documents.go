@@ -160,7 +160,7 @@ func (t *Tx) InsertDocument(
 		documentSearch(d), d.CreatedAt, business(roles), bit(d.Filed)); err != nil {
 		return err
 	}
-	return t.grantChild(lists.Documents, d.ID, d.WarrantyID, 0)
+	return t.grantDocument(d.ID, d.WarrantyID)
 }
 
 // business is 1 for the uploads of accounts that do not own the warranty.

@@ -224,7 +224,10 @@ func (t *Tx) leave(user, id warranty.ID) error {
 	if err := t.later(`UPDATE warranties SET seller_id = NULL WHERE id = $1 AND seller_id = $2`, id, user); err != nil {
 		return err
 	}
-	return t.deleteAccess(`parent_id = $1 AND user_id = $2`, id, user)
+	if err := t.deleteAccess(`parent_id = $1 AND user_id = $2`, id, user); err != nil {
+		return err
+	}
+	return t.queueClaims(id)
 }
 
 // WarrantiesToErase lists some deleted warranties that a user issued and whose content was not erased.
@@ -310,6 +313,8 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM products WHERE account_id = $1`,
 		`DELETE FROM saved_replies WHERE account_id = $1`,
 		`DELETE FROM claim_notes WHERE account_id = $1`,
+		`UPDATE access SET assignee = NULL WHERE kind = ` + kindClaim + ` AND (user_id, item_id) IN (
+			SELECT x.account_id, x.claim_id FROM claim_assignees x WHERE x.user_id = $1)`,
 		`DELETE FROM claim_assignees WHERE user_id = $1`,
 		`DELETE FROM claim_assignees WHERE account_id = $1`,
 		`DELETE FROM claim_mutes WHERE user_id = $1`,

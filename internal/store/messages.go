@@ -196,7 +196,7 @@ func narrowToAssignee(l *lists.List, account warranty.ID, assignee *warranty.ID)
 	switch {
 	case assignee == nil:
 	case assignee.IsZero():
-		l.Scan(`NOT EXISTS (SELECT 1 FROM claim_assignees x WHERE x.claim_id = a.item_id AND x.account_id = a.user_id)`)
+		l.Scan(`a.assignee IS NULL`)
 	default:
 		l.Narrow(`a.item_id IN (SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = ? AND x.user_id = ?)`,
 			account, *assignee)
@@ -251,15 +251,22 @@ func (t *Tx) AssignClaim(organization, claim warranty.ID, user *warranty.ID) err
 	if err := t.later(`DELETE FROM claim_assignees WHERE claim_id = $1 AND account_id = $2`, claim, organization); err != nil {
 		return err
 	}
-	if user == nil {
-		return nil
+	if user != nil {
+		if err := t.later(`INSERT INTO claim_assignees (claim_id, account_id, user_id) VALUES ($1, $2, $3)`,
+			claim, organization, *user); err != nil {
+			return err
+		}
 	}
-	return t.later(`INSERT INTO claim_assignees (claim_id, account_id, user_id) VALUES ($1, $2, $3)`,
-		claim, organization, *user)
+	return t.later(`UPDATE access SET assignee = $3 WHERE user_id = $2 AND kind = `+kindClaim+` AND item_id = $1`,
+		claim, organization, user)
 }
 
 // Unassign ends the work of a member of a locked organization on all claims.
 func (t *Tx) Unassign(organization, user warranty.ID) error {
+	if err := t.later(`UPDATE access SET assignee = NULL WHERE user_id = $1 AND kind = `+kindClaim+` AND item_id IN (
+			SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = $1 AND x.user_id = $2)`, organization, user); err != nil {
+		return err
+	}
 	return t.later(`DELETE FROM claim_assignees WHERE account_id = $1 AND user_id = $2`, organization, user)
 }
 

@@ -47,6 +47,14 @@ const (
 	sideBusiness = "2"
 )
 
+// The queues of claims for an account, as access.queue.
+const (
+	queueForUs      = "1"
+	queueInProgress = "2"
+	queueForThem    = "3"
+	queueDone       = "4"
+)
+
 // Who decides claims.
 const (
 	managedByBusiness = "1"

@@ -59,12 +59,8 @@ func (s *Store) Membership(ctx context.Context, organization, user warranty.ID) 
 	return a, err
 }
 
-// waitingOf counts the claims that wait for the account o, at most $2 in each of two indexes.
-const waitingOf = `(SELECT count(*) FROM (
-		SELECT 1 FROM (SELECT 1 FROM access a /*sqlite: INDEXED BY access_waiting */
-			WHERE a.user_id = o.id AND ` + waiting + ` LIMIT $2) w
-		UNION ALL SELECT 1 FROM (SELECT 1 FROM access a /*sqlite: INDEXED BY access_spoke */
-			WHERE a.user_id = o.id AND ` + waitingSpoke + ` LIMIT $2) w) w)`
+// waitingOf counts the claims that wait for the account o, at most $2.
+const waitingOf = `(SELECT count(*) FROM (SELECT 1 AS one FROM ` + inQueues + `o.id AND a.queue = ` + queueForUs + ` LIMIT $2) w)`
 
 // accountsOf is the statement of Accounts.
 const accountsOf = `SELECT ` + memberAdmin + ` AS role, o.id, o.name, o.kind, ` + waitingOf + `
