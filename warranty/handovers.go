@@ -198,6 +198,8 @@ const (
 	ShortCodeDigits   = 6
 	ShortCodeTries    = 5
 	ShortCodeLifetime = 10 * time.Minute
+	// WrongDigits is how many wrong digits may be entered in a day for everything that an account or a person offers.
+	WrongDigits = 100
 )
 
 // EmailHandover is the input of handovers.email.

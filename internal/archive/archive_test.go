@@ -269,7 +269,7 @@ func TestEveryTableIsClassified(t *testing.T) {
 		products record_reminders refresh_tokens reminded reminder_choices requests saved_replies
 		schema_compatibility server_errors service_settings sessions setup_codes signing_keys
 		token_reminders token_secrets token_usage tokens trash unsubscribe_keys unused_files usage_batches
-		users views warranties`)
+		users views warranties wrong_digits`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {
 		var names []string
 		err := w.Store.Snapshot(ctx, func(s *store.Snapshot) error {

@@ -142,6 +142,64 @@ func TestSixDigitsAreLimitedPerAddress(t *testing.T) {
 	})
 }
 
+// TestSixDigitsAreLimitedPerSender: who has digits emailed to many addresses guesses a limited number of them in a day, also
+// at the same moment, for all of their offers. Right ones do not count. Others are not affected, and the link still works.
+func TestSixDigitsAreLimitedPerSender(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Service.SignInRate, w.Service.MailLimit = 0, 0
+		s, other := newDigitsScene(w), newDigitsScene(w)
+		type page struct{ email, flow, digits string }
+		ask := func(s *digitsScene, n int) page {
+			made := s.shop.sells(warranty.CreateWarranty{})
+			s.slip = s.shop.prints(made.ID)
+			email := fmt.Sprintf("kim.%d@people.example", n)
+			flow, digits := s.asks(email)
+			return page{email, flow, digits}
+		}
+		var pages []page
+		for n := range warranty.WrongDigits/warranty.ShortCodeTries + 3 {
+			pages = append(pages, ask(&s, n))
+		}
+		last, first := pages[len(pages)-1], pages[0]
+		if err := s.enters(first.flow, first.digits); err != nil {
+			t.Fatalf("right digits: %v", err)
+		}
+		pages = pages[1 : len(pages)-1]
+		var compared, refused atomic.Int64
+		together(len(pages), func(i int) {
+			for n := range warranty.ShortCodeTries {
+				switch err := s.enters(pages[i].flow, differing(pages[i].digits, n+1)); {
+				case fieldCode(err) == "code invalid_code":
+					compared.Add(1)
+				case codeOf(err) == warranty.RateLimited:
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			}
+		})
+		if compared.Load() != warranty.WrongDigits || refused.Load() != warranty.ShortCodeTries {
+			t.Errorf("%d were compared, %d refused", compared.Load(), refused.Load())
+		}
+		if err := s.enters(last.flow, last.digits); codeOf(err) != warranty.RateLimited {
+			t.Errorf("the right ones afterwards: %v", err)
+		}
+		theirs := ask(&other, 1000)
+		if err := other.enters(theirs.flow, theirs.digits); err != nil {
+			t.Errorf("those of another shop: %v", err)
+		}
+		link := w.mailedCode(last.email)
+		if _, err := w.Service.RegisterHandover(ctx, warranty.Principal{}, warranty.RegisterHandover{Code: link}); err != nil {
+			t.Errorf("the link: %v", err)
+		}
+		w.execute(`UPDATE wrong_digits SET day = day - 1`)
+		again := ask(&s, 1001)
+		if err := s.enters(again.flow, again.digits); err != nil {
+			t.Errorf("the next day: %v", err)
+		}
+	}, busy)
+}
+
 // TestWhoHearsOfATake: the shop hears gathered that customers registered and that a warranty moved on; the former owner
 // keeps a line.
 func TestWhoHearsOfATake(t *testing.T) {

@@ -259,13 +259,20 @@ func (s *Service) tryDigits(ctx context.Context, in warranty.RegisterHandover, n
 	}
 	code = warranty.HashShortCode(in.Flow, in.Code)
 	// The try is counted in a transaction of its own, so that nothing takes it back.
-	counted := false
+	counted, allowed := false, true
 	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		counted, err = tx.CountTry(page, warranty.ShortCodeTries)
+		if counted, err = tx.CountTry(page, warranty.ShortCodeTries); err != nil || !counted {
+			return err
+		}
+		// Whoever offers warranties chooses to whom digits are emailed, and could guess those of many addresses.
+		allowed, err = tx.CountWrongDigits(asked, warranty.DateOf(now), code != asked.Digits, warranty.WrongDigits)
 		return err
 	})
 	if err != nil {
 		return code, err
+	}
+	if !allowed {
+		return code, errWrongDigits
 	}
 	var c warranty.Checks
 	switch {
@@ -278,6 +285,10 @@ func (s *Service) tryDigits(ctx context.Context, in warranty.RegisterHandover, n
 	}
 	return code, c.Err()
 }
+
+// errWrongDigits refuses digits, also the right ones, for offers of someone for whose offers many wrong ones were entered.
+var errWrongDigits = warranty.Refuse(warranty.RateLimited,
+	"Too many wrong codes were entered today for offers of this sender. Use the link in the email.")
 
 // RegisterHandover takes a warranty for someone who is not signed in: the emailed code proves that the address
 // is theirs. Without an account, they get one. It also signs in to their account, but not after SignInByOffer: an old

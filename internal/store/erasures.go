@@ -309,6 +309,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM index_lists WHERE user_id = $1`,
 		`DELETE FROM offer_mails WHERE account_id = $1`,
 		`DELETE FROM handed_over WHERE account_id = $1`,
+		`DELETE FROM wrong_digits WHERE account_id = $1`,
 		`DELETE FROM domains WHERE account_id = $1`,
 		`DELETE FROM products WHERE account_id = $1`,
 		`DELETE FROM saved_replies WHERE account_id = $1`,

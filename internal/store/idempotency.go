@@ -106,6 +106,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 			now.Add(-24*time.Hour)); err != nil {
 			return err
 		}
+		if err := t.later(`DELETE FROM wrong_digits WHERE day < $1`, warranty.DateOf(now)-1); err != nil {
+			return err
+		}
 		if err := t.later(`DELETE FROM devices WHERE seen_at <= $1`, now.Add(-warranty.DeviceLifetime)); err != nil {
 			return err
 		}

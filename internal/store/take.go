@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -232,6 +233,8 @@ type AskedCode struct {
 	Email        string
 	Link, Digits warranty.Hash
 	Expires      time.Time
+	// Giver and MadeBy are who offers the warranty; the zero id if the offer ended.
+	Giver, MadeBy warranty.ID
 }
 
 // InsertAskedCode adds the codes of an email that someone with the code of a locked offer asked for. They sign in. What the
@@ -262,10 +265,16 @@ func (t *Tx) InsertAskedCode(offer Taking, asked AskedCode) error {
 
 // AskedCode returns what a page asked for, or ErrNotFound.
 func (s *Store) AskedCode(ctx context.Context, page warranty.Hash) (a AskedCode, err error) {
-	err = queryRow(ctx, s.db, `SELECT email, link_hash, code_hash, expires_at FROM asked_codes WHERE page_hash = $1`,
+	err = queryRow(ctx, s.db, `SELECT a.email, a.link_hash, a.code_hash, a.expires_at, o.giver_id, o.made_by
+			FROM asked_codes a LEFT JOIN offer_codes o ON o.code_hash = a.code_hash WHERE a.page_hash = $1`,
 		func(r *engine.Row) {
 			a.Page, a.Email = page, r.Text()
 			a.Link, a.Digits, a.Expires = warranty.Hash(r.Bytes()), warranty.Hash(r.Bytes()), r.Time()
+			for _, who := range []*warranty.ID{&a.Giver, &a.MadeBy} {
+				if id := r.OptionalID(); id != nil {
+					*who = *id
+				}
+			}
 		}, page)
 	return a, err
 }
@@ -274,4 +283,29 @@ func (s *Store) AskedCode(ctx context.Context, page warranty.Hash) (a AskedCode,
 func (t *Tx) CountTry(page warranty.Hash, tries int) (bool, error) {
 	n, err := t.exec(`UPDATE asked_codes SET tries = tries + 1 WHERE page_hash = $1 AND tries < $2`, page, tries)
 	return n == 1, err
+}
+
+// CountWrongDigits counts six digits that were entered on a day for an offer of an account and a person, if they are wrong,
+// and reports whether fewer than most wrong ones were before. Concurrent tries are counted one by one.
+func (t *Tx) CountWrongDigits(asked AskedCode, day warranty.Date, wrong bool, most int) (bool, error) {
+	who := []warranty.ID{asked.Giver, asked.MadeBy}
+	slices.SortFunc(who, func(a, b warranty.ID) int { return bytes.Compare(a[:], b[:]) })
+	allowed := true
+	for _, id := range slices.Compact(who) {
+		if id.IsZero() {
+			continue
+		}
+		tries := 0
+		if wrong {
+			tries = 1
+		}
+		n, err := t.exec(`INSERT INTO wrong_digits (account_id, day, tries) VALUES ($1, $2, $3)
+			ON CONFLICT (account_id, day) DO UPDATE SET tries = wrong_digits.tries + $3 WHERE wrong_digits.tries < $4`,
+			id, day, tries, most)
+		if err != nil {
+			return false, err
+		}
+		allowed = allowed && n == 1
+	}
+	return allowed, nil
 }
