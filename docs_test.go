@@ -201,6 +201,7 @@ var credentialColumns = map[string]string{
 	"idempotency.fingerprint":    "a checksum of a request",
 	"drafts.sha256":              "a checksum of a file",
 	"document_versions.sha256":   "a checksum of a file",
+	"logos.sha256":               "a checksum of a file",
 	"thumbnails.content":         "a small picture",
 	"mails.unsubscribe":          "names who can unsubscribe; the key signs it when the email is sent",
 	"index_parts.part":           "the name of a part of an index",

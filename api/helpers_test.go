@@ -155,6 +155,7 @@ var manyLines = []string{
 	"products.create terms",
 	"products.update terms",
 	"customers.update note",
+	"brand.update postal_address",
 }
 
 // check runs the check that the service runs first.

@@ -297,6 +297,7 @@ var records = map[string]string{
 	"products":      "Product",
 
 	"organizations": "Organization",
+	"brand":         "Organization",
 	"members":       "Organization or member",
 	"invitations":   "Organization or invitation",
 	"addresses":     "Organization or address",

@@ -20,6 +20,7 @@ func Operations() []*Spec {
 		accountOperations,
 		organizationOperations,
 		domainOperations,
+		brandOperations,
 		customerOperations,
 		productOperations,
 		replyOperations,

@@ -225,7 +225,11 @@ func textOf(p api.Param, n int) string {
 		return `"` + varied(n-2, "abcdefghijklmnopqrstuvwxyz0123456789") + `"`
 	case p.In == api.Header:
 		return varied(n, "abcdefghijklmnopqrstuvwxyz0123456789")
-	case p.Name == "name", p.Name == "organization_name": // of an organization it contains no symbols
+	case p.Name == "logo":
+		return strings.Repeat("A", n-1) + "="
+	case p.Name == "color":
+		return "#1d3f8f0123456789"[:n]
+	case p.Name == "name", p.Name == "organization_name", p.Name == "sender_name", p.Name == "postal_address": // of an organization it contains no symbols
 		return varied(n, "abcdefghijklmnopqrstuvwxyzäöüß日本語保修")
 	default: // characters are counted, not bytes
 		return varied(n, "abcdefghijklmnopqrstuvwxyzäöüß日本語保修🛠")

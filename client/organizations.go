@@ -159,3 +159,13 @@ func (c *Client) CancelConversion(ctx context.Context, in warranty.CancelConvers
 func (c *Client) ConfirmConversion(ctx context.Context, in warranty.ConfirmConversion) (warranty.Organization, error) {
 	return Call(ctx, c, api.ConfirmConversion, in)
 }
+
+// GetBrand gets the brand of an organization. It requires a session.
+func (c *Client) GetBrand(ctx context.Context, in warranty.GetBrand) (warranty.Brand, error) {
+	return Call(ctx, c, api.GetBrand, in)
+}
+
+// UpdateBrand updates the parts of a brand that are set. It requires a session.
+func (c *Client) UpdateBrand(ctx context.Context, in warranty.UpdateBrand) (warranty.Brand, error) {
+	return Call(ctx, c, api.UpdateBrand, in)
+}

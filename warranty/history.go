@@ -117,6 +117,9 @@ const (
 
 	// ClaimChangeUndone is in the history of a warranty: a business undid its last change of a claim.
 	ClaimChangeUndone Action = "claim.undone"
+
+	// BrandUpdated is in the history of an organization.
+	BrandUpdated Action = "brand.updated"
 )
 
 var actionNames = namesOf(
@@ -141,6 +144,7 @@ var actionNames = namesOf(
 	WarrantyCorrected,
 	DocumentVersionErased,
 	DocumentDetached, ClaimChangeUndone,
+	BrandUpdated,
 )
 
 // Values lists the known actions.

@@ -10,20 +10,28 @@ import (
 // another name by mixing alphabets. Domains in the name are checked by whoever knows the organization's own: see
 // DomainsIn.
 func (c *Checks) organizationName(field, value string) string {
+	return c.displayName(field, value, MaxOrganizationName)
+}
+
+// displayName is organizationName for names of up to most characters.
+func (c *Checks) displayName(field, value string, most int) string {
 	before := len(c.Fields)
-	value = c.name(field, value, MaxOrganizationName)
-	if len(c.Fields) > before {
-		return value
+	if value = c.name(field, value, most); len(c.Fields) == before {
+		c.honest(field, value)
 	}
+	return value
+}
+
+// honest checks that a text does not look verified or pass for another one.
+func (c *Checks) honest(field, value string) {
 	switch {
 	case strings.ContainsFunc(value, isMark):
-		c.Add(field, "forbidden_character", "Symbols such as check marks, seals and emoji are not allowed in names of organizations.")
+		c.Add(field, "forbidden_character", "Symbols such as check marks, seals and emoji are not allowed here.")
 	case claimsVerified(value):
 		c.Add(field, "looks_verified", "A name cannot say that it is verified. Verify your domain instead.")
 	case mixesAlphabets(value):
 		c.Add(field, "mixed_scripts", "Use letters of one alphabet. Letters that look like those of another alphabet are not allowed.")
 	}
-	return value
 }
 
 // allowedSymbols are the symbols that companies have in their names.
@@ -56,18 +64,29 @@ var verifiedWords = []string{"verified", "verifiziert", "verifie", "verificad", 
 
 // claimsVerified reports whether a name says that it is verified, however it is spelled.
 func claimsVerified(name string) bool {
-	bare := strings.Map(func(r rune) rune {
-		if r = plainLetter(unicode.ToLower(r)); unicode.IsLetter(r) {
-			return r
-		}
-		return -1
-	}, name)
+	bare := plainLetters(name)
 	for _, word := range verifiedWords {
 		if strings.Contains(bare, word) {
 			return true
 		}
 	}
 	return false
+}
+
+// plainLetters returns the letters of a name as plain Latin ones, and nothing between them.
+func plainLetters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r = plainLetter(unicode.ToLower(r)); unicode.IsLetter(r) {
+			return r
+		}
+		return -1
+	}, name)
+}
+
+// PassesFor reports whether a name contains another one, however it is spelled.
+func PassesFor(name, other string) bool {
+	letters := plainLetters(other)
+	return letters != "" && strings.Contains(plainLetters(name), letters)
 }
 
 // plainLetter returns the Latin letter that a lower-case letter or digit stands for.

@@ -18,6 +18,8 @@ type Party struct {
 	Domain      *string      `json:"domain" doc:"Its verified domain; null without one."`
 	MixedScript bool         `json:"mixed_script" doc:"Whether an unverified name mixes alphabets, or has letters that look like others, so that it may pass for another name."`
 	FormerNames []FormerName `json:"former_names" doc:"What it called itself in the last 30 days, latest first."`
+	// Brand is how it looks; nothing without a verified domain.
+	Brand PartyBrand `json:"-"`
 }
 
 // FormerName is a name that an organization had.
@@ -45,6 +47,14 @@ func (p *Party) Formerly(stored []FormerName, now time.Time) *Party {
 		if f.Until.After(now.Add(-RenameShown)) {
 			p.FormerNames = append(p.FormerNames, f)
 		}
+	}
+	return p
+}
+
+// Branded adds how the organization looks, if it has a verified domain.
+func (p *Party) Branded(b PartyBrand) *Party {
+	if p.Domain != nil {
+		p.Brand = b
 	}
 	return p
 }

@@ -137,12 +137,12 @@ type document struct {
 
 func (d document) sha256() string { return hex.EncodeToString(d.sum[:]) }
 
-// documents collects the files in the rows of documents, drafts and earlier versions.
+// documents collects the files in the rows of documents, drafts, earlier versions and logos.
 type documents struct{ list []document }
 
 // watch returns rows and remembers those that have a file.
 func (d *documents) watch(t store.Table, list rows) rows {
-	if !slices.Contains([]string{"documents", "drafts", "document_versions"}, t.Name) {
+	if !slices.Contains([]string{"documents", "drafts", "document_versions", "logos"}, t.Name) {
 		return list
 	}
 	column := func(name string) int {

@@ -260,11 +260,11 @@ func TestBackupsHaveNoKey(t *testing.T) {
 // TestEveryTableIsClassified fails if a table is added: decide whether its rows are credentials that a
 // restore must end (endedTables in store/archive.go), and add it here.
 func TestEveryTableIsClassified(t *testing.T) {
-	known := strings.Fields(`access acme address_codes addresses asked_codes backup_status calendars claim_assignees
+	known := strings.Fields(`access acme address_codes addresses asked_codes backup_status brands calendars claim_assignees
 		claim_documents claim_messages claim_mutes claim_notes claims customers declined declined_accounts
 		devices document_versions documents domains drafts ended_codes erasures feed_marks gone handed_over
 		history idempotency index_lists index_parts index_pending index_segments installation invitations
-		job_changes job_records jobs mail_digest mail_log mail_notices mails members milestones
+		job_changes job_records jobs logos mail_digest mail_log mail_notices mails members milestones
 		oauth_clients oauth_codes oauth_requests offer_codes offer_mails one_time_codes organizations
 		products record_reminders refresh_tokens reminded reminder_choices requests saved_replies
 		schema_compatibility server_errors service_settings sessions setup_codes signing_keys

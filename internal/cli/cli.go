@@ -125,6 +125,7 @@ func (r *run) root() *cobra.Command {
 		{"confirmations", "Confirm warranties that name you as the seller"},
 		{"sellers", "Leave warranties that you confirmed"},
 		{"organizations", "Manage organizations"},
+		{"brand", "Manage the brand of an organization"},
 		{"members", "Manage the members of an organization"},
 		{"invitations", "Invite people to an organization, and join one"},
 		{"addresses", "Manage the verified email addresses of an organization"},

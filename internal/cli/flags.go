@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/url"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,6 +21,9 @@ import (
 func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(api.FlagName(name))
 }
+
+// fileFormat is the format of parameters with the content of a file, whose flags take its path.
+const fileFormat = "byte"
 
 // textFlag accepts any text. The operation validates it.
 type textFlag struct{ value, kind string }
@@ -74,6 +79,8 @@ func placeholder(p api.Param) string {
 		return "number"
 	case p.Format == "email":
 		return "address"
+	case p.Format == fileFormat:
+		return "file"
 	case len(p.Enum) > 0:
 		return p.Name
 	}
@@ -101,6 +108,13 @@ func input(cmd *cobra.Command, op *api.Spec, args []string) (any, error) {
 		case api.Header:
 			header.Set(p.HeaderName(), headerValue(p, value))
 		case api.Body:
+			if p.Format == fileFormat && value != "" {
+				content, err := os.ReadFile(value)
+				if err != nil {
+					return nil, usage("--"+p.Name+": "+err.Error(), "Use the path of a file.")
+				}
+				value = base64.StdEncoding.EncodeToString(content)
+			}
 			body[p.Name] = bodyValue(p, value)
 		}
 	}

@@ -194,6 +194,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		},
 		w.Verified(sampleStanding(), *w.SerialNumber, sampleNow), *sampleStanding().Issuer,
 		sampleDomain(),
+		sampleBrand(),
 		sampleProduct(),
 		sampleMessage(), sampleMessage().Author, sampleMessage().Documents[0],
 		sampleHandling(), *sampleHandling().Customer, *sampleHandling().AssignedTo,
@@ -246,6 +247,17 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 
 func sampleStanding() warranty.Standing {
 	return warranty.Standing{Issuer: warranty.NewParty("Halden Electronics", warranty.Optional("halden.example"))}
+}
+
+func sampleBrand() warranty.Brand {
+	b := warranty.Brand{
+		Shown:         true,
+		LogoURL:       new("https://warranties.example" + warranty.PartyBrand{Logo: sampleSHA256}.LogoPath()),
+		SenderName:    new("Halden Service"),
+		PostalAddress: new("Hafenstraße 12\n20457 Hamburg"),
+	}
+	b.SetColor("#1d3f8f")
+	return b
 }
 
 func sampleDomain() warranty.Domain {
@@ -528,6 +540,7 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.EmailHandover{Code: sampleCode, Email: sampleNewOwner},
 		&warranty.RegisterHandover{Code: sampleCode, Name: "Kim Larsen"},
 		&warranty.AddDomain{Domain: "halden.example"},
+		&warranty.UpdateBrand{Color: new("")},
 		&warranty.CreateProduct{
 			Name: product.Name, Brand: *product.Brand, Model: *product.Model, GTIN: *product.GTIN, Category: *product.Category,
 			LengthMonths: product.LengthMonths, Terms: *product.Terms,

@@ -275,7 +275,7 @@ func plainOr(text, otherwise string) string {
 // SenderName returns the name of an organization for the sender of an email, or "" if it could be taken for something
 // else.
 func SenderName(name string) string {
-	if name = plainOr(name, ""); strings.Contains(warranty.Fold(name), warranty.Fold(Service)) {
+	if name = plainOr(name, ""); warranty.PassesFor(name, Service) {
 		return ""
 	}
 	return name

@@ -1,4 +1,4 @@
-// Package picture makes small pictures of uploaded images, in bounded memory and time.
+// Package picture makes small pictures and logos of uploaded images, in bounded memory and time.
 package picture
 
 import (
@@ -46,22 +46,31 @@ func Small(ctx context.Context, content []byte, mediaType string) (small []byte,
 			err = fmt.Errorf("%w: the decoder panicked: %v", ErrNone, p)
 		}
 	}()
-	f, err := check(content, mediaType)
+	full, orientation, err := decode(ctx, content, mediaType)
 	if err != nil {
 		return nil, err
 	}
-	full, err := f.decode(&source{ctx: ctx, parts: f.parts})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNone, err)
-	}
 	var out bytes.Buffer
-	if err := jpeg.Encode(&out, shrink(full, f.orientation), &jpeg.Options{Quality: quality}); err != nil {
+	if err := jpeg.Encode(&out, shrink(full, orientation, Size), &jpeg.Options{Quality: quality}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	return out.Bytes(), nil
+}
+
+// decode decodes an image, and returns the orientation of the camera.
+func decode(ctx context.Context, content []byte, mediaType string) (full image.Image, orientation int, err error) {
+	f, err := check(content, mediaType)
+	if err != nil {
+		return nil, 0, err
+	}
+	full, err = f.decode(&source{ctx: ctx, parts: f.parts})
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	return full, f.orientation, nil
 }
 
 // format is how to decode an image.
@@ -219,8 +228,8 @@ func lossyWebP(pixels []byte) (format, error) {
 	return format{decode: webp.Decode, parts: parts, orientation: 1, memory: samples, work: work}, nil
 }
 
-// shrink returns a smaller copy of an image on white, turned upright.
-func shrink(full image.Image, orientation int) image.Image {
+// shrink returns a copy of an image on white of at most size, turned upright.
+func shrink(full image.Image, orientation, size int) *image.RGBA {
 	source, ok := full.(image.RGBA64Image)
 	if !ok { // every decoder returns one
 		source = image.White
@@ -231,8 +240,8 @@ func shrink(full image.Image, orientation int) image.Image {
 		width, height = height, width
 	}
 	w, h := width, height
-	if longest := max(w, h); longest > Size {
-		w, h = max(1, w*Size/longest), max(1, h*Size/longest)
+	if longest := max(w, h); longest > size {
+		w, h = max(1, w*size/longest), max(1, h*size/longest)
 	}
 	small := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {

@@ -122,6 +122,11 @@ var organizationRows = []row{
 		operation: "domains.remove",
 		request:   send("DELETE", "/api/organizations/{organization}/domains/{domain}", nil),
 	}, gone),
+	members(row{operation: "brand.get", request: get("/api/organizations/{organization}/brand")}, ok, ok, ok),
+	admins(row{
+		operation: "brand.update",
+		request:   send("PUT", "/api/organizations/{organization}/brand", fields{"color": ""}),
+	}, ok),
 	allRoles(row{operation: "customers.list", scope: warranty.WarrantiesRead, request: get("/api/v1/customers")}, ok),
 	owners(row{operation: "customers.get", scope: warranty.WarrantiesRead, request: get("/api/v1/customers/{customer}")}, ok),
 	owners(row{operation: "customers.card", sessionOnly: true, request: get("/api/customers/{customer}")}, ok),

@@ -160,6 +160,7 @@ func (s *Service) Operations() []api.Bound {
 		s.accountOperations(),
 		s.organizationOperations(),
 		s.domainOperations(),
+		s.brandOperations(),
 		s.customerOperations(),
 		s.productOperations(),
 		s.replyOperations(),

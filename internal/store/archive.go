@@ -172,6 +172,7 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 		`DELETE FROM documents WHERE storage_key = $1`,
 		`DELETE FROM drafts WHERE storage_key = $1`,
 		`DELETE FROM document_versions WHERE storage_key = $1`,
+		`DELETE FROM logos WHERE storage_key = $1`,
 	}
 	for _, key := range deleted {
 		for _, sql := range deletes {

@@ -91,7 +91,7 @@ func (s *Store) DataSize(ctx context.Context) (database, files int64, err error)
 				WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace) */
 			/*sqlite: (SELECT (p.page_count - f.freelist_count) * z.page_size
 				FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() z) */,
-			(SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM stored_files)`,
+			(SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM used_files)`,
 		func(r *engine.Row) { database, files = r.Int(), r.Int() })
 	return database, files, err
 }

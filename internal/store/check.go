@@ -288,7 +288,7 @@ type StoredFile struct {
 // EachFile calls each with the files of all documents.
 func (s *Store) EachFile(ctx context.Context, each func(StoredFile) error) error {
 	return s.db.Snapshot(ctx, func(q *engine.Snapshot) error {
-		return q.Query(ctx, `SELECT storage_key, sha256, size_bytes FROM stored_files`, func(r *engine.Row) error {
+		return q.Query(ctx, `SELECT storage_key, sha256, size_bytes FROM used_files`, func(r *engine.Row) error {
 			return each(StoredFile{Key: r.Text(), SHA256: fmt.Sprintf("%x", r.Bytes()), Size: r.Int()})
 		})
 	})

@@ -336,9 +336,9 @@ const recordedForItself = `EXISTS (SELECT 1 FROM access a
 	AND a.roles & ` + roleOwner + ` <> 0)`
 
 // selectStanding selects a warranty w with its issuer i and its confirmed seller s.
-var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domainOf(`i.id`) + `, i.former_names,
+var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domainOf(`i.id`) + `, ` + brandOf(`i.id`) + `, i.former_names,
 		CASE WHEN ` + recordedForItself + ` THEN 1 ELSE 0 END,
-		COALESCE(s.kind, 1), s.name, ` + domainOf(`s.id`) + `, s.former_names
+		COALESCE(s.kind, 1), s.name, ` + domainOf(`s.id`) + `, ` + brandOf(`s.id`) + `, s.former_names
 	FROM warranties w JOIN users i ON i.id = w.issuer_id
 		LEFT JOIN users s ON s.id = w.seller_id AND s.disabled_at IS NULL`
 
@@ -358,17 +358,19 @@ func newestOfProduct(gtin, serial, issuer, last, limit string) string {
 // readStanding reads a row of selectStanding.
 func readStanding(r *engine.Row, now time.Time) (w warranty.Warranty, by warranty.Standing) {
 	w = readWarranty(r)
-	kind, name, domain, former := enum[warranty.AccountKind](r), r.Text(), r.OptionalText(), readFormerNames(r)
+	kind, name, domain, brand := enum[warranty.AccountKind](r), r.Text(), r.OptionalText(), readPartyBrand(r)
+	former := readFormerNames(r)
 	own := r.Int() != 0
 	by.Untaken = own && w.Offer.Open(now)
 	if kind == warranty.OrganizationKind && (!own || by.Untaken) {
-		by.Issuer = warranty.NewParty(name, domain).Formerly(former, now)
+		by.Issuer = warranty.NewParty(name, domain).Formerly(former, now).Branded(brand)
 	}
-	kind, seller, domain, former := enum[warranty.AccountKind](r), r.OptionalText(), r.OptionalText(), readFormerNames(r)
+	kind, seller, domain, brand := enum[warranty.AccountKind](r), r.OptionalText(), r.OptionalText(), readPartyBrand(r)
+	former = readFormerNames(r)
 	switch {
 	case seller == nil:
 	case kind == warranty.OrganizationKind:
-		by.Seller = warranty.NewParty(*seller, domain).Formerly(former, now)
+		by.Seller = warranty.NewParty(*seller, domain).Formerly(former, now).Branded(brand)
 	default:
 		by.PrivateSeller = true
 	}

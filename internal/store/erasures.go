@@ -333,6 +333,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM invitations WHERE account_id = $1 OR invited_by = $1`,
 		`DELETE FROM members WHERE account_id = $1 OR user_id = $1`,
 		`DELETE FROM organizations WHERE id = $1`,
+		`DELETE FROM brands WHERE account_id = $1`,
 		`DELETE FROM erasures WHERE user_id = $1`,
 	} {
 		if err := t.later(sql, id); err != nil {
@@ -342,8 +343,10 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 	if _, err := t.dropFiles(`drafts`, now, `account_id = $1 OR user_id = $1`, id); err != nil {
 		return err
 	}
-	if _, err := t.dropFiles(`document_versions`, now, `account_id = $1`, id); err != nil {
-		return err
+	for _, table := range []string{`document_versions`, `logos`} {
+		if _, err := t.dropFiles(table, now, `account_id = $1`, id); err != nil {
+			return err
+		}
 	}
 	// The name of an organization stays on the records that it issued.
 	return t.exactlyOne(`UPDATE users SET email = $2, former_names = NULL,

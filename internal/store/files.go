@@ -116,7 +116,7 @@ func (s *Store) UsedFiles(ctx context.Context, keys []string) (
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.db.Query(ctx, `SELECT storage_key FROM stored_files WHERE storage_key IN (`+batchPlaceholders+`)`,
+	err = s.db.Query(ctx, `SELECT storage_key FROM used_files WHERE storage_key IN (`+batchPlaceholders+`)`,
 		func(r *engine.Row) error { used[r.Text()] = true; return nil }, args...)
 	return used, unused, err
 }
@@ -138,7 +138,7 @@ func (s *Store) UnusedFiles(ctx context.Context, after string) (list []UnusedFil
 func (s *Store) DeletedFiles(ctx context.Context, by time.Time) (list []UnusedFile, err error) {
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files u
 		WHERE state = `+fileDeleted+` AND since <= $1
-		AND NOT EXISTS (SELECT 1 FROM stored_files f WHERE f.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
+		AND NOT EXISTS (SELECT 1 FROM used_files f WHERE f.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readUnused(r)); return nil }, by, FileBatch)
 	return list, err
 }

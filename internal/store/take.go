@@ -43,7 +43,8 @@ func (s *Store) OfferCode(ctx context.Context, code warranty.Hash, now time.Time
 
 func takes(ctx context.Context, q engine.Querier, code warranty.Hash, now time.Time) (t Taking, err error) {
 	err = queryRow(ctx, q, `SELECT `+warrantyColumns+`, c.giver_id, c.transfer, c.email, c.signs_in_until, c.documents, c.made_by,
-			c.expires_at, g.kind, g.name, `+domainOf(`g.id`)+`, i.kind, i.name, `+domainOf(`i.id`)+fromCode,
+			c.expires_at, g.kind, g.name, `+domainOf(`g.id`)+`, `+brandOf(`g.id`)+`,
+			i.kind, i.name, `+domainOf(`i.id`)+fromCode,
 		func(r *engine.Row) {
 			t.Warranty, t.Giver, t.Transfer = readWarranty(r), r.ID(), r.Int() != 0
 			t.Email, t.SignsInUntil = r.OptionalText(), r.OptionalTime()
@@ -62,7 +63,7 @@ func takes(ctx context.Context, q engine.Querier, code warranty.Hash, now time.T
 				ExpiresAt:       r.Time(),
 			}
 			t.Preview.Business = enum[warranty.AccountKind](r) == warranty.OrganizationKind
-			t.Preview.From = *warranty.NewParty(r.Text(), r.OptionalText())
+			t.Preview.From = *warranty.NewParty(r.Text(), r.OptionalText()).Branded(readPartyBrand(r))
 			issuer := enum[warranty.AccountKind](r)
 			if by := warranty.NewParty(r.Text(), r.OptionalText()); issuer == warranty.OrganizationKind {
 				t.Preview.Issuer = by
