@@ -203,7 +203,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api",
 		"/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
-	organization := []string{"/", "/settings/organization", "/settings/members", "/settings/addresses", "/settings/domains", "/settings/api",
+	organization := []string{"/", "/settings/organization", "/settings/members", "/settings/addresses", "/settings/domains", "/settings/brand", "/settings/api",
 		"/settings/calendar", "/settings/email", "/settings/printed-codes"}
 	add(keeper, organization...)
 	add(keeper, "/settings/members/invite", first(keeper, "/settings/members", `td a[href^="/settings/members/"]`),

@@ -3,6 +3,7 @@ package service_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func (w *world) expectNoMark(t *testing.T, what string, reference warranty.Refer
 		t.Errorf("%s: %+v", what, v)
 	}
 	page := w.Browser(t).Get(path)
-	for _, mark := range marks {
+	for _, mark := range slices.Concat(marks, looks) {
 		if page.Status != http.StatusOK || strings.Contains(page.Body, mark) {
 			t.Errorf("%s: the page (%d) has %s", what, page.Status, mark)
 		}
@@ -95,6 +96,10 @@ func newImpersonation(t *testing.T, w *world, clock *stoppedClock) *impersonatio
 	i.haldenDomain = i.add(i.halden, "halden.example")
 	i.zone.SetTexts("_warranty.halden.example.", i.haldenDomain.RecordText)
 	i.check(i.halden, i.haldenDomain)
+	logo := squares(t, 64, 64, none, navy)
+	if _, err := i.brands(i.halden, warranty.UpdateBrand{Logo: &logo, Color: new("#c8102e")}); err != nil {
+		t.Fatal(err)
+	}
 	for email, owner := range map[string]warranty.ID{i.haldenEmail: i.halden.ID, i.fakesEmail: i.fake.ID} {
 		w.write(func(tx *store.Tx) error {
 			return tx.InsertAddress(owner, warranty.Address{ID: w.Service.NewID(), Email: email, VerifiedAt: w.Clock.Now()})

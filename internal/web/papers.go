@@ -38,7 +38,7 @@ func (web *Web) certificate(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	words := web.paperReader(r)
-	texts := web.certificateTexts(words, c, who)
+	texts := web.certificateTexts(r.Context(), words, c, who)
 	sheet := texts.Sheet()
 	body := certificatePage{Record: *c.Record, Signed: c.Signed != "", Preview: sheet.SVG(web.t(r, "paper.preview"))}
 	v := view.Page{Title: web.t(r, "certificate.title"), Nav: "warranties", Who: who, Body: body}
@@ -51,7 +51,7 @@ func (web *Web) certificateFile(w http.ResponseWriter, r *http.Request, who warr
 	if err != nil {
 		return err
 	}
-	body, err := web.certificatePDF(web.paperReader(r), c, who)
+	body, err := web.certificatePDF(r.Context(), web.paperReader(r), c, who)
 	if err != nil {
 		return err
 	}
@@ -61,11 +61,11 @@ func (web *Web) certificateFile(w http.ResponseWriter, r *http.Request, who warr
 
 // CertificatePDF returns a certificate for everyone as a page to print, in the language of the request's reader.
 func (web *Web) CertificatePDF(r *http.Request, c service.PrintedCertificate) ([]byte, error) {
-	return web.certificatePDF(web.paperReader(r), c, warranty.Principal{})
+	return web.certificatePDF(r.Context(), web.paperReader(r), c, warranty.Principal{})
 }
 
 func (web *Web) certificatePDF(
-	words view.Reader, c service.PrintedCertificate, who warranty.Principal,
+	ctx context.Context, words view.Reader, c service.PrintedCertificate, who warranty.Principal,
 ) ([]byte, error) {
 	file := paper.File{
 		Title: words.Text("certificate.title") + " " + string(c.ReferenceNumber), Language: words.Lang, Made: c.CheckedAt,
@@ -73,14 +73,14 @@ func (web *Web) certificatePDF(
 	if c.Signed != "" {
 		file.Attachment = &paper.Attachment{Name: string(c.ReferenceNumber) + ".jwt", Content: []byte(c.Signed)}
 	}
-	texts := web.certificateTexts(words, c, who)
+	texts := web.certificateTexts(ctx, words, c, who)
 	return paper.PDF([]paper.Sheet{texts.Sheet()}, file)
 }
 
 // certificateTexts returns what a certificate says. An issuer without a verified domain gets no seal, and its name is
 // in quotation marks, as on the public page.
 func (web *Web) certificateTexts(
-	words view.Reader, c service.PrintedCertificate, who warranty.Principal,
+	ctx context.Context, words view.Reader, c service.PrintedCertificate, who warranty.Principal,
 ) paper.Certificate {
 	by := c.By.Backing()
 	title, role := "certificate.title", "certificate.gives"
@@ -88,7 +88,7 @@ func (web *Web) certificateTexts(
 		title, role = "certificate.title_seller", "certificate.confirms"
 	}
 	out := paper.Certificate{
-		Issuer:  paperIssuer(words, by.Party),
+		Issuer:  web.paperIssuer(ctx, words, by.Party),
 		Kind:    strings.ToUpper(words.Text(title)),
 		Product: c.Product(words.Lang),
 		Heads: paper.Cover{
@@ -192,11 +192,34 @@ func contactLine(p *warranty.Profile) string {
 }
 
 // paperIssuer returns the head of a paper by an organization.
-func paperIssuer(words view.Reader, party *warranty.Party) paper.Issuer {
+func (web *Web) paperIssuer(ctx context.Context, words view.Reader, party *warranty.Party) paper.Issuer {
 	if party.Domain == nil {
 		return paper.Issuer{Name: warranty.Quoted(party.Name, words.Lang)}
 	}
-	return paper.Issuer{Name: party.Name, Lines: []string{words.Text("certificate.verified", *party.Domain)}}
+	issuer := paper.Issuer{Name: party.Name}
+	if party.Brand.Address != "" {
+		issuer.Lines = strings.Split(party.Brand.Address, "\n")
+	}
+	issuer.Lines = append(issuer.Lines, words.Text("certificate.verified", *party.Domain))
+	web.printBrand(ctx, &issuer, party.Brand)
+	return issuer
+}
+
+// printBrand adds the logo and the color of a verified business to the head of a paper. A logo that cannot be read is
+// left out.
+func (web *Web) printBrand(ctx context.Context, issuer *paper.Issuer, look warranty.PartyBrand) {
+	if look.Color != "" {
+		r, g, b := look.Color.OnLight().RGB()
+		issuer.Color = paper.Color{R: r, G: g, B: b}
+	}
+	if look.Logo == "" {
+		return
+	}
+	logo, err := web.Service.Logo(ctx, look.Logo)
+	if err != nil && !errors.Is(err, warranty.ErrNotFound) { // it was replaced just now
+		web.Log.WarnContext(ctx, "cannot print a logo", "error", err.Error())
+	}
+	issuer.Logo = logo
 }
 
 // until returns the last day of a warranty, or that it is for life.
@@ -253,7 +276,7 @@ func (web *Web) slipSize(r *http.Request) paper.SlipSize {
 func (web *Web) slipTexts(
 	ctx context.Context, words view.Reader, who warranty.Principal, w warranty.Warranty, code string,
 ) (paper.Slip, error) {
-	domain, err := web.Service.Store.VerifiedDomain(ctx, who.Account.ID)
+	look, err := web.Service.Store.Brand(ctx, who.Account.ID)
 	if err != nil {
 		return paper.Slip{}, err
 	}
@@ -262,8 +285,9 @@ func (web *Web) slipTexts(
 		return paper.Slip{}, err
 	}
 	issuer := paper.Issuer{Name: who.Account.Name} // the shop's own customers know it
-	if domain != nil {
-		issuer = paper.Issuer{Name: *domain, Lines: []string{who.Account.Name}}
+	if look.Domain != nil {
+		issuer = paper.Issuer{Name: *look.Domain, Lines: []string{who.Account.Name}}
+		web.printBrand(ctx, &issuer, look.PartyBrand)
 	}
 	slip := paper.Slip{
 		Issuer: issuer, Product: w.ProductName,

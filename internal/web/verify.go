@@ -50,6 +50,22 @@ func (v verifyPage) Backing() warranty.Backing { return v.By.Backing() }
 // Assured reports whether a verified business stands behind the record.
 func (v verifyPage) Assured() bool { return v.Backing().Verified() }
 
+// Look returns the brand of the verified business that stands behind the record, or nothing.
+func (v verifyPage) Look() warranty.PartyBrand {
+	if !v.Assured() {
+		return warranty.PartyBrand{}
+	}
+	return v.Backing().Party.Brand
+}
+
+// LookOf returns the name of the business whose brand the page has.
+func (v verifyPage) LookOf() string {
+	if p := v.Backing().Party; p != nil {
+		return p.Name
+	}
+	return ""
+}
+
 // Others lists who else has to do with the record.
 func (v verifyPage) Others() (list []warranty.Backing) {
 	backing := v.Backing()

@@ -85,7 +85,8 @@ func (web *Web) Handlers() (handlers map[string]http.Handler, err error) {
 	if err != nil {
 		return nil, err
 	}
-	handlers = map[string]http.Handler{"GET /static/{hash}/{name}": web.views.Static, "GET /sw.js": worker}
+	handlers = map[string]http.Handler{"GET /static/{hash}/{name}": web.views.Static, "GET /sw.js": worker,
+		"GET /logos/{file}": http.HandlerFunc(web.logo)}
 	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
 		page := web.serve(r)
@@ -286,6 +287,8 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/domains", page: inOrganization(web.addDomain)},
 		{pattern: "POST /settings/domains/{domain_id}/check", page: inOrganization(web.checkDomain)},
 		{pattern: "POST /settings/domains/{domain_id}/remove", page: inOrganization(web.removeDomain)},
+		{pattern: "GET /settings/brand", page: inOrganization(web.brand)},
+		{pattern: "POST /settings/brand", page: inOrganization(web.updateBrand), checks: true},
 		{pattern: "GET /settings/api", page: web.settingsAPI},
 		{pattern: "GET /settings/api/new", page: empty(web.showTokenForm), needs: warranty.Admin},
 		{pattern: "GET /settings/api/tokens", page: web.toTokens},

@@ -75,6 +75,7 @@ var flashes = map[string]BannerKind{
 	"declined":              Success,
 	"deleted":               Success,
 	"disabled":              Success,
+	"brand_saved":           Success,
 	"domain_added":          Success,
 	"domain_checked":        Failure,
 	"domain_removed":        Success,

@@ -21,6 +21,7 @@ func functions(static *Static, texts *Texts) template.FuncMap {
 		"initials": initials,
 		"called":   texts.Called,
 		"tel":      tel,
+		"logoOf":   func(b warranty.PartyBrand, name string) logoView { return logoView{b, name} },
 		"proofOf":  func(p any, r warranty.Reference) proof { return proof{issuerOf(p), r} },
 		"lead":     func(b warranty.Backing) string { return b.Lead(texts.Lang) },
 		"who":      func(b warranty.Backing) string { return b.Who(texts.Lang) },
@@ -260,4 +261,10 @@ func hasMove(moves []warranty.ClaimStatus, name string) bool {
 type filterField struct {
 	Name, Label string
 	Choices     any
+}
+
+// logoView is the data of the template "logo".
+type logoView struct {
+	Brand warranty.PartyBrand
+	Name  string
 }

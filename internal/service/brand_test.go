@@ -1,0 +1,108 @@
+package service_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/color"
+	pngs "image/png"
+	"strings"
+	"testing"
+
+	"warranty.example/svc/warranty"
+)
+
+// squares returns a PNG with a square of a color on a background.
+func squares(t *testing.T, width, height int, back, front color.Color) string {
+	t.Helper()
+	m := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			m.Set(x, y, back)
+			if width/4 <= x && x < width*3/4 && height/4 <= y && y < height*3/4 {
+				m.Set(x, y, front)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := pngs.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+var navy, none = color.NRGBA{0x1d, 0x3f, 0x8f, 0xff}, color.NRGBA{}
+
+// brands sets a brand.
+func (i *impersonation) brands(o issuer, in warranty.UpdateBrand) (warranty.Brand, error) {
+	in.ID = o.ID
+	return i.Service.UpdateBrand(ctx, o.admin.Principal, in)
+}
+
+// looks are on a page of a warranty of an organization with a brand, and on no other.
+var looks = []string{`class="brandline"`, `class="logo"`, `/logos/`}
+
+// TestABrandIsShownOnlyWithItsDomain: the brand is on the public page and the logo has an address while a domain is
+// verified, and ends with it.
+func TestABrandIsShownOnlyWithItsDomain(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		i := newImpersonation(t, w, clock)
+		logo, address := squares(t, 300, 200, none, navy), "Hafenstraße 12\r\n\r\n 20457  Hamburg"
+		in := warranty.UpdateBrand{
+			Logo: &logo, Color: new("#1D3F8F"), SenderName: new("Halden Service"), PostalAddress: &address,
+		}
+		if _, err := i.brands(i.fake, in); codeOf(err) != warranty.InvalidTransition {
+			t.Errorf("without a domain: %v", err)
+		}
+		made, err := i.brands(i.halden, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !made.Shown || made.LogoURL == nil || *made.Color != "#1d3f8f" || *made.PostalAddress != "Hafenstraße 12\n20457 Hamburg" {
+			t.Fatalf("%+v", made)
+		}
+		reference, path := i.issuedBy(i.halden), strings.TrimPrefix(*made.LogoURL, w.Service.PublicURL)
+		page := func() string { return w.Browser(t).Get("/verify/" + string(reference)).Body }
+		body := page()
+		for _, look := range looks {
+			if !strings.Contains(body, look) {
+				t.Errorf("the page has no %s", look)
+			}
+		}
+		got := w.Browser(t).Get(path)
+		equal(t, "status", got.Status, 200)
+		for name, want := range map[string]string{
+			"Content-Type": "image/png", "X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'",
+			"Cache-Control": "private, max-age=31536000, immutable", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			equal(t, name, got.Header.Get(name), want)
+		}
+		if m, err := pngs.Decode(strings.NewReader(got.Body)); err != nil || m.Bounds().Dx() != 300 {
+			t.Errorf("the logo: %v", err)
+		}
+		equal(t, "status", w.Browser(t).Get(strings.Replace(path, ".png", ".svg", 1)).Status, 404)
+		equal(t, "status", w.Browser(t).Get("/logos/"+strings.Repeat("0", 64)+".png").Status, 404)
+
+		// The domain is lost: nothing is left, though the brand is kept.
+		w.execute(`UPDATE domains SET verified_at = NULL WHERE account_id = $1`, w.key(i.halden.ID))
+		body = page()
+		for _, look := range append(looks, marks...) {
+			if strings.Contains(body, look) {
+				t.Errorf("without its domain, the page has %s", look)
+			}
+		}
+		equal(t, "status", w.Browser(t).Get(path).Status, 404)
+		lost, err := w.Service.GetBrand(ctx, i.halden.admin.Principal, warranty.GetBrand{ID: i.halden.ID})
+		if err != nil || lost.Shown || lost.LogoURL == nil {
+			t.Errorf("%+v, %v", lost, err)
+		}
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{Color: new("#ff0000")}); codeOf(err) != warranty.InvalidTransition {
+			t.Errorf("a change without a domain: %v", err)
+		}
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{Logo: new(""), Color: new("")}); err != nil {
+			t.Errorf("removing without a domain: %v", err)
+		}
+		equal(t, "logos", w.Count(`SELECT count(*) FROM logos`), 0)
+		equal(t, "files that were deleted", w.Count(`SELECT count(*) FROM unused_files WHERE state = 1`), 2)
+	}, busy)
+}
