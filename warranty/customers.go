@@ -89,7 +89,7 @@ func (s CustomerSort) String() string { return string(s) }
 // ListCustomers is the input of customers.list.
 type ListCustomers struct {
 	Paging
-	Q    string       `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for: each the start of a word in the name or email address, or a part of the phone number or of the serial number of a warranty of theirs. Case and accents are ignored: mueller finds Müller." example:"mueller" tool:"Words of the name or email, or part of a phone or serial number."`
+	Q    string       `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for: each a part of the name or email address, of the phone number, or of the serial number of a warranty of theirs. Whole names come first. Case and accents are ignored: mueller finds Müller." example:"mueller" tool:"Words of the name or email, or part of a phone or serial number."`
 	Sort CustomerSort `json:"sort,omitzero" in:"query" doc:"Order." tool:"Order." default:"-last_contact_at"`
 }
 

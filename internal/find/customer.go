@@ -77,8 +77,11 @@ func withoutUmlauts(folded string) string {
 
 // CustomerTerm is a word of a query for customers.
 type CustomerTerm struct {
-	// Word begins a word of CustomerWords, with a space before it, or is "".
-	Word string
+	// Start begins a word of CustomerWords, with a space before it, or is "". Word is what is searched: any part of a word,
+	// if it is long enough, and otherwise Start.
+	Start, Word string
+	// Email is a part of an address, with its @, or "".
+	Email string
 	// Digits are a part of a phone number or an address, or "".
 	Digits string
 	// Code is a part of a serial number, as Code returns it, or "".
@@ -90,28 +93,46 @@ type CustomerTerm struct {
 func CustomerQuery(q string) [][]CustomerTerm {
 	var terms []CustomerTerm
 	for _, word := range customerWords(q) {
-		terms = append(terms, CustomerTerm{Word: " " + word, Digits: digitsOf(word), Code: codeOf(word)})
+		term := CustomerTerm{Start: " " + word, Word: " " + word, Digits: digitsOf(word), Code: codeOf(word)}
+		if utf8.RuneCountInString(word) >= MinInside {
+			term.Word = word
+		}
+		terms = append(terms, term)
 	}
 	if len(terms) == 0 {
 		return nil
 	}
 	readings := [][]CustomerTerm{terms}
+	if q = strings.TrimSpace(q); strings.Contains(q, "@") {
+		readings = append(readings, []CustomerTerm{{Email: Fold(q)}})
+	}
 	// Phone and serial numbers have spaces and hyphens.
 	whole := CustomerTerm{Digits: PhoneDigits(q), Code: codeOf(Code(q))}
 	if strings.ContainsFunc(q, unicode.IsLetter) || len(whole.Digits) < MinInside {
 		whole.Digits = ""
 	}
-	if strings.Contains(strings.TrimSpace(q), " ") && slices.ContainsFunc(terms, isName) {
+	if strings.Contains(q, "@") || strings.Contains(q, " ") && slices.ContainsFunc(terms, isName) {
 		whole.Code = ""
 	}
-	if first := terms[0]; whole.Digits == first.Digits && whole.Code == first.Code && len(terms) == 1 {
-		return readings
-	}
-	if whole.Digits != "" || whole.Code != "" {
+	first := terms[0]
+	same := whole.Digits == first.Digits && whole.Code == first.Code && len(terms) == 1
+	if !same && (whole.Digits != "" || whole.Code != "") {
 		readings = append(readings, []CustomerTerm{whole})
+	}
+	if strings.HasPrefix(q, "+") || strings.HasPrefix(q, "00") {
+		// The number may be stored without the code of its country.
+		for n := 1; n <= maxCountryCode && len(whole.Digits)-n >= minNational; n++ {
+			readings = append(readings, []CustomerTerm{{Digits: strings.TrimLeft(whole.Digits[n:], "0")}})
+		}
 	}
 	return readings
 }
+
+// The most digits of the code of a country, and the fewest of a phone number without it that are searched.
+const (
+	maxCountryCode = 3
+	minNational    = 7
+)
 
 // PhoneDigits returns the digits of a phone number without the zeros before it, which other ways to write it leave out.
 func PhoneDigits(phone string) string {
@@ -125,7 +146,7 @@ func PhoneDigits(phone string) string {
 
 // isName reports whether a word is more likely one of a name than a part of a serial number.
 func isName(t CustomerTerm) bool {
-	return !strings.ContainsAny(t.Word, "0123456789") && utf8.RuneCountInString(t.Word) > len(" abc")
+	return !strings.ContainsAny(t.Start, "0123456789") && utf8.RuneCountInString(t.Start) > len(" abc")
 }
 
 // digitsOf returns a word of digits that is long enough to be a part of a phone number.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"warranty.example/svc/api"
@@ -29,8 +30,21 @@ func (s *Service) ListCustomers(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.CustomerRecord]{}, err
 	}
-	list, total, err := s.Store.Customers(ctx, p.Account.ID, in, s.now())
+	list, total, err := s.Store.Customers(ctx, p.Account.ID, in, seesClaimants(p), s.now())
 	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// ExportCustomers lists all customers that match in, whatever its page, as they are at one moment.
+func (s *Service) ExportCustomers(
+	ctx context.Context, p warranty.Principal, in warranty.ListCustomers,
+) ([]warranty.CustomerRecord, error) {
+	in.Paging = warranty.Paging{Page: 1, Limit: 1}
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	in.Limit = math.MaxInt32
+	list, _, err := s.Store.Customers(ctx, p.Account.ID, in, seesClaimants(p), s.now())
+	return list, err
 }
 
 // GetCustomer returns a customer of the principal's organization. The id of a merged one returns the customer that it was
@@ -38,7 +52,12 @@ func (s *Service) ListCustomers(
 func (s *Service) GetCustomer(
 	ctx context.Context, p warranty.Principal, in warranty.GetCustomer,
 ) (warranty.CustomerRecord, error) {
-	return s.Store.Customer(ctx, p.Account.ID, in.ID, s.now())
+	return s.Store.Customer(ctx, p.Account.ID, in.ID, seesClaimants(p), s.now())
+}
+
+// seesClaimants reports whether the principal sees customers who only filed claims. Tokens need the scope of claims.
+func seesClaimants(p warranty.Principal) bool {
+	return p.Credential != warranty.ByToken || p.Scopes.Has(warranty.ClaimsRead)
 }
 
 // GetCustomerCard is GetCustomer with the note, what was merged into the customer, and possible duplicates.

@@ -55,15 +55,71 @@ func TestCustomersAreFound(t *testing.T) {
 		}
 		for _, q := range []string{
 			"müller", "MUELLER", "muller", "andrea mül", "a.mueller@post", "A.Mueller@post.example", "04231 555", "+49 4231 555 0188",
-			"5550188", "bf8620077", "BF-86-20", "86-20077", "müller 20077", "DY157",
+			"5550188", "0049 4231 555 0188", "04231/555-0188", "ndrea", "ueller@pos", "r@post.exa", "bf8620077", "BF-86-20", "86-20077", "müller 20077", "DY157",
 		} {
 			equal(t, q, calledNames(w.customers(shop.acting, q)), []string{"Andrea Müller"})
 		}
-		for _, q := range []string{"ndrea", "andrea kim", "17:00", "%", "_", "''", "0", "20078", "müller 20078"} {
+		for _, q := range []string{"dr", "andrea kim", "b@post", "17:00", "%", "_", "''", "0", "20078", "müller 20078"} {
 			equal(t, q, calledNames(w.customers(shop.acting, q)), []string{})
+		}
+		// Whole names come first, then starts of words, then fragments.
+		for _, name := range []string{"Karim Ost", "Kim Larsen-Ost", "Kim"} {
+			shop.sells(warranty.CreateWarranty{CustomerName: name})
+		}
+		shop.sells(warranty.CreateWarranty{CustomerName: "Hakim"})
+		equal(t, "best first", calledNames(w.customers(shop.acting, "kim")), []string{"Kim", "Kim Larsen-Ost", "Kim Larsen", "Hakim"})
+		// A number is found as it is written abroad, also if it is stored as at home.
+		if _, err := w.Service.UpdateCustomer(ctx, shop.acting.Principal, warranty.UpdateCustomer{
+			ID: w.customers(shop.acting, "hakim")[0].ID, Phone: new("(0171) 234-5678"),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []string{"+49 171 2345678", "0049171/2345678", "0171 2345678", "2345678"} {
+			equal(t, q, calledNames(w.customers(shop.acting, q)), []string{"Hakim"})
 		}
 		equal(t, "counts", []int64{all[1].Warranties, all[1].UntakenOffers, all[1].OpenClaims, all[0].Warranties}, []int64{2, 2, 0, 2})
 	}, busy)
+}
+
+// TestTokensOfWarrantiesSeeNoClaimants: a token without claims:read sees whom warranties were issued to, but not who only filed
+// claims until they are merged with one of them.
+func TestTokensOfWarrantiesSeeNoClaimants(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		d := w.desk() // Kim filed a claim
+		shop := d.shop.Principal
+		if _, err := w.Service.CreateWarranty(ctx, shop, warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2026-01-01"),
+			EndDate: date("2027-01-01"), CustomerName: "Nora"}); err != nil {
+			t.Fatal(err)
+		}
+		everyone := w.customers(d.shop, "")
+		equal(t, "a session", calledNames(everyone), []string{"Nora", "Kim"})
+		token := func(scopes ...warranty.Scope) person {
+			p := shop
+			p.Credential, p.Scopes = warranty.ByToken, scopes
+			return person{Principal: p}
+		}
+		few, all := token(warranty.WarrantiesRead), token(warranty.WarrantiesRead, warranty.ClaimsRead)
+		equal(t, "with claims", calledNames(w.customers(all, "")), []string{"Nora", "Kim"})
+		for _, q := range []string{"", "kim", "nora", d.kim.User.Email, "people"} {
+			for _, c := range w.customers(few, q) {
+				if *c.Name != "Nora" {
+					t.Errorf("%q finds %s", q, *c.Name)
+				}
+			}
+		}
+		equal(t, "without claims", calledNames(w.customers(few, "")), []string{"Nora"})
+		kim, nora := everyone[1].ID, everyone[0].ID
+		_, err := w.Service.GetCustomer(ctx, few.Principal, warranty.GetCustomer{ID: kim})
+		equal(t, "by its id", codeOf(err), warranty.NotFound)
+		if _, err := w.Service.GetCustomer(ctx, few.Principal, warranty.GetCustomer{ID: nora}); err != nil {
+			t.Errorf("one with a warranty: %v", err)
+		}
+		// After a merge there is one customer, to whom a warranty was issued.
+		if _, err := w.Service.MergeCustomers(ctx, shop, warranty.MergeCustomers{FromID: nora, IntoID: kim}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "merged", calledNames(w.customers(few, "")), []string{"Kim"})
+	})
 }
 
 // TestCustomersAreTheOrganizations: members see the customers of their organization, and nobody else does: neither another
@@ -332,6 +388,57 @@ func TestErasingEmptiesCustomers(t *testing.T) {
 			w.write(func(tx *store.Tx) error { _, err := tx.EraseTraces(shop.ID, 1); return err })
 		}
 		equal(t, "of an erased organization", w.number(`SELECT count(*) FROM customers`), int64(0))
+	}, busy)
+}
+
+// TestErasingEmptiesWhatWasMerged: what was typed for customers that were merged with an erased person goes too, whichever
+// was merged into the other; another account's is left.
+func TestErasingEmptiesWhatWasMerged(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for n, into := range []bool{true, false} {
+			shop := w.issuer(fmt.Sprint("Ann", n))
+			kim, lia := w.person(fmt.Sprint("Kim", n), true), w.person(fmt.Sprint("Lia", n), true)
+			shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email, CustomerName: "Kim Larsen"})
+			shop.sells(warranty.CreateWarranty{CustomerName: "K. Larsen"})
+			shop.sells(warranty.CreateWarranty{CustomerEmail: lia.User.Email, CustomerName: "Lia Larsen"})
+			person, slip, other := w.customers(shop.acting, "kim larsen")[0], w.customers(shop.acting, "k. larsen")[0],
+				w.customers(shop.acting, "lia larsen")[0]
+			if slip.Email != nil {
+				slip = w.customers(shop.acting, "k. larsen")[1]
+			}
+			from, head := slip, person
+			if into {
+				from, head = person, slip
+			}
+			merge := func(from, into warranty.ID) {
+				t.Helper()
+				if _, err := w.Service.MergeCustomers(ctx, shop.acting.Principal, warranty.MergeCustomers{FromID: from, IntoID: into}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			merge(from.ID, head.ID)
+			merge(other.ID, head.ID)
+			if _, err := w.Service.UpdateCustomer(ctx, shop.acting.Principal, warranty.UpdateCustomer{
+				ID: head.ID, Note: new("Complains."), Phone: new("555 0188"),
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.write(func(tx *store.Tx) error { return tx.EraseUser(kim.User.ID, kim.User.Email, w.Clock.Now()) })
+			equal(t, "by phone", w.customers(shop.acting, "5550188"), []warranty.CustomerRecord{})
+			equal(t, "by name", w.customers(shop.acting, "k. larsen"), []warranty.CustomerRecord{})
+			card, err := w.Service.GetCustomerCard(ctx, shop.acting.Principal, warranty.GetCustomerCard{ID: head.ID})
+			if err != nil || card.Name != nil || card.Email != nil || card.Phone != nil || card.Note != nil || card.Warranties != 3 {
+				t.Errorf("what is left is %+v, %v", card, err)
+			}
+			left := 0
+			for _, m := range card.Merged {
+				if m.Name != nil || m.Email != nil || m.Phone != nil {
+					left++
+					equal(t, "another person", *m.Name, "Lia Larsen")
+				}
+			}
+			equal(t, "left of others", left, 1)
+		}
 	}, busy)
 }
 

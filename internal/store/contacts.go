@@ -252,10 +252,17 @@ func (t *Tx) MeetClaimant(claim warranty.ID, newID func() warranty.ID) error {
 	return t.NoteClaimant(claim, *at, newID)
 }
 
-// forgetCustomer empties what organizations know of a locked account that is erased. Their records keep the customer,
-// without a name.
+// isCustomer selects the customers k that are the account $1.
+const isCustomer = `k.user_id = $1 OR k.key IN (SELECT 'e' || a.email FROM addresses a WHERE a.account_id = $1)`
+
+// forgetCustomer empties what organizations know of a locked account that is erased, also what they typed for customers that
+// they merged with it, unless those are another account. Their records keep the customer, without a name.
 func (t *Tx) forgetCustomer(account warranty.ID) error {
 	for _, which := range []string{
+		`id IN (SELECT k.head_id FROM customers k WHERE ` + isCustomer + ` UNION SELECT m.id FROM customers k JOIN customers m
+				ON m.account_id = k.account_id AND m.head_id = k.head_id AND m.merged_into IS NOT NULL WHERE ` + isCustomer + `)
+			AND (user_id IS NULL OR user_id = $1) AND NOT EXISTS (SELECT 1 FROM addresses a
+				WHERE a.email = customers.email AND a.account_id <> $1)`,
 		`user_id = $1`,
 		`key IN (SELECT 'e' || a.email FROM addresses a WHERE a.account_id = $1)`,
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,51 +34,104 @@ var customerOrders = map[warranty.CustomerSort]string{
 	warranty.CustomersByName:    ` ORDER BY CASE WHEN h.folded_name = '' THEN 1 ELSE 0 END, h.folded_name, h.email, h.id`,
 }
 
-// Customers lists the customers of an account that match in, and returns their total.
+// hasWarranties selects the customers h of the account $1 that warranties were issued to, not only claims filed by. Others
+// were merged into them.
+const hasWarranties = ` AND (EXISTS (SELECT 1 FROM warranties w WHERE w.issuer_id = $1 AND w.customer_id = h.id
+		AND w.deleted_at IS NULL)
+	OR EXISTS (SELECT 1 FROM customers k JOIN warranties w ON w.issuer_id = $1 AND w.customer_id = k.id AND w.deleted_at IS NULL
+		WHERE k.account_id = $1 AND k.merged_into IS NOT NULL AND k.head_id = h.id))`
+
+// nameless puts customers f without a name last.
+const nameless = `CASE WHEN f.folded_name = '' THEN 1 ELSE 0 END`
+
+// byName is the page of the customers f of the account $1 in the order of their names. Those with and without a name are read
+// separately, so that both are ranges of the index of names.
+const byName = `SELECT f.* FROM (SELECT * FROM (SELECT h.id, h.folded_name, h.email` + shownCustomers + ` AND h.folded_name > ''
+			ORDER BY h.folded_name, h.email, h.id LIMIT CAST($2 AS BIGINT) + CAST($3 AS BIGINT)) n
+		UNION ALL SELECT * FROM (SELECT h.id, h.folded_name, h.email` + shownCustomers + ` AND h.folded_name = ''
+			ORDER BY h.folded_name, h.email, h.id LIMIT CAST($2 AS BIGINT) + CAST($3 AS BIGINT)) n) f`
+
+// bestOf is the rank of a customer h in a search: whole names are first, then those in which words start with the terms,
+// then the rest. It returns its arguments after the given ones.
+func bestOf(terms []find.CustomerTerm, name string, args []any) (string, []any) {
+	args = append(slices.Clone(args), name)
+	whole, starts := fmt.Sprintf(`$%d`, len(args)), make([]string, 0, len(terms))
+	for _, t := range terms {
+		args = append(args, t.Start)
+		starts = append(starts, fmt.Sprintf(`/*pg: strpos *//*sqlite: instr */(h.search, $%d) > 0`, len(args)))
+	}
+	return `CASE WHEN h.folded_name = ` + whole + ` THEN 0 WHEN ` + strings.Join(starts, ` AND `) + ` THEN 1 ELSE 2 END`, args
+}
+
+// Customers lists the customers of an account that match in, and returns their total. Without claims, customers who only
+// filed claims are left out.
 func (s *Store) Customers(
-	ctx context.Context, account warranty.ID, in warranty.ListCustomers, now time.Time,
+	ctx context.Context, account warranty.ID, in warranty.ListCustomers, claims bool, now time.Time,
 ) (list []warranty.CustomerRecord, total int64, err error) {
-	where, args := ``, []any{account}
+	where, rank, args := ``, `0`, []any{account}
 	if in.Q != "" {
 		readings := find.CustomerQuery(in.Q)
 		if readings == nil {
 			return []warranty.CustomerRecord{}, 0, nil
 		}
 		where, args = customersFound(readings, args)
+		rank, args = bestOf(readings[0], find.CustomerName(in.Q), args)
 	}
-	order := customerOrders[in.Sort]
-	if order == "" {
-		order = customerOrders[warranty.CustomersByContact]
+	if !claims {
+		where += hasWarranties
 	}
-	page := fmt.Sprintf(` LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
-	err = s.db.Read(ctx, func(q engine.Querier) error {
-		list, total = make([]warranty.CustomerRecord, 0, in.Limit), 0
-		columns := customerColumns
-		if where != "" {
-			columns += `, count(*) OVER ()` // a search is not performed twice
+	order := ` ORDER BY f.rank, f.recent_at DESC, f.id DESC`
+	if in.Sort == warranty.CustomersByName {
+		order = ` ORDER BY ` + nameless + `, f.folded_name, f.email, f.id`
+	}
+	n := len(args)
+	limit := fmt.Sprintf(` LIMIT $%d OFFSET $%d`, n+1, n+2)
+	// A search reads every customer once. Only what sorts them is kept of those that it finds.
+	statement := `WITH f AS MATERIALIZED (SELECT h.id, h.recent_at, h.folded_name, h.email, ` + rank + ` AS rank` + shownCustomers +
+		where + `) SELECT ` + customerColumns + `, (SELECT count(*) FROM f) FROM (SELECT * FROM f` + order + limit + `) f
+		JOIN customers h ON h.id = f.id` + order
+	if where == "" {
+		page := `SELECT h.id, h.recent_at, 0 AS rank` + shownCustomers + ` ORDER BY h.recent_at DESC, h.id DESC` + limit
+		if in.Sort == warranty.CustomersByName {
+			page = byName + order + limit
 		}
-		if err := q.Query(ctx, `SELECT `+columns+shownCustomers+where+order+page, func(r *engine.Row) error {
-			list = append(list, readCustomerRecord(r))
-			if where != "" {
-				total = r.Int()
-			}
+		// SQLite looks up every row to count those that are not merged.
+		statement = `SELECT ` + customerColumns + `, (SELECT count(*) FROM customers c WHERE c.account_id = $1)
+				- (SELECT count(*) FROM customers c WHERE c.account_id = $1 AND c.merged_into IS NOT NULL) FROM (` + page + `) f
+			JOIN customers h ON h.id = f.id` + order
+	}
+	err = s.db.Read(ctx, func(q engine.Querier) error {
+		list, total = make([]warranty.CustomerRecord, 0, min(in.Limit, mostCounted)), 0
+		if err := q.Query(ctx, statement, func(r *engine.Row) error {
+			list, total = append(list, readCustomerRecord(r)), r.Int()
 			return nil
 		}, append(args, in.Limit, in.Offset())...); err != nil {
 			return err
 		}
-		if total == 0 && (where == "" || in.Page > 1) {
-			if err := queryRow(ctx, q, `SELECT count(*)`+shownCustomers+where,
-				func(r *engine.Row) { total = r.Int() }, args...); err != nil {
+		if total == 0 && in.Page > 1 { // a page after the last one
+			first := in
+			first.Paging = warranty.Paging{Page: 1, Limit: 1}
+			_, n, err := s.Customers(ctx, account, first, claims, now)
+			total = n
+			return err
+		}
+		for some := range slices.Chunk(list, mostCounted) {
+			if err := countCustomers(ctx, q, account, some, now); err != nil {
 				return err
 			}
 		}
-		return countCustomers(ctx, q, account, list, now)
+		return nil
 	})
 	return list, total, err
 }
 
-// serialCode is the serial number of the warranty w as find.Code returns it, but for rare letters and signs.
-const serialCode = `lower(replace(replace(replace(replace(w.serial_number, ' ', ''), '-', ''), '/', ''), '.', ''))`
+// mostCounted is for how many customers a statement counts.
+const mostCounted = 500
+
+// hasSerial selects the warranties w with a serial number that has %[1]s, as find.Code returns it but for rare letters and
+// signs. SQLite has most of the work done in its index.
+var hasSerial = `(instr(` + serialKey(`w`) + `, %[1]s) > 0 OR instr(` + serialKey(`w`) + `, '/') + instr(` + serialKey(`w`) + `, '.') > 0
+	AND instr(replace(replace(` + serialKey(`w`) + `, '/', ''), '.', ''), %[1]s) > 0)`
 
 // customersFound is the condition on the customers h of the account $1 that a query finds, also by what was merged into
 // them, and its arguments after the given ones.
@@ -87,15 +141,20 @@ func customersFound(readings [][]find.CustomerTerm, args []any) (string, []any) 
 		all := make([]string, 0, len(terms))
 		for _, t := range terms {
 			n := len(args)
-			args = append(args, t.Word, t.Digits, t.Code)
+			args = append(args, t.Word, t.Digits, t.Code, t.Email)
 			all = append(all, fmt.Sprintf(`($%[1]d <> '' AND instr(r.search, $%[1]d) > 0
 				OR $%[2]d <> '' AND instr(r.search, $%[2]d) > 0
-				OR $%[3]d <> '' AND r.id IN (SELECT w.customer_id FROM warranties w WHERE w.issuer_id = $1
-					AND w.customer_id IS NOT NULL AND w.deleted_at IS NULL AND instr(`+serialCode+`, $%[3]d) > 0))`, n+1, n+2, n+3))
+				OR $%[4]d <> '' AND instr(lower(r.email), $%[4]d) > 0
+				OR $%[3]d <> '' AND r.id IN (SELECT w.customer_id FROM warranties w /*sqlite: INDEXED BY warranties_by_serial_key */
+					WHERE w.issuer_id = $1 AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL AND w.customer_id IS NOT NULL
+					AND `+fmt.Sprintf(hasSerial, fmt.Sprintf(`$%d`, n+3))+`))`,
+				n+1, n+2, n+3, n+4))
 		}
 		ways = append(ways, strings.Join(all, ` AND `))
 	}
-	text := ` AND h.id IN (SELECT r.head_id FROM customers r WHERE r.account_id = $1 AND (` + strings.Join(ways, ` OR `) + `))`
+	match := `(` + strings.Join(ways, ` OR `) + `)`
+	text := ` AND (` + strings.ReplaceAll(match, `r.`, `h.`) + ` OR h.id IN (SELECT r.head_id FROM customers r
+		WHERE r.account_id = $1 AND r.merged_into IS NOT NULL AND ` + match + `))`
 	return strings.ReplaceAll(text, `instr(`, `/*pg: strpos *//*sqlite: instr */(`), args
 }
 
@@ -146,10 +205,17 @@ func countCustomers(
 const headOf = `(SELECT o.head_id FROM customers o WHERE o.id = $2 AND o.account_id = $1)`
 
 // Customer returns a customer of an account: the one that is shown for id.
-func (s *Store) Customer(ctx context.Context, account, id warranty.ID, now time.Time) (c warranty.CustomerRecord, err error) {
+// Without claims, one who only filed claims is not found.
+func (s *Store) Customer(
+	ctx context.Context, account, id warranty.ID, claims bool, now time.Time,
+) (c warranty.CustomerRecord, err error) {
+	which := ` AND h.id = ` + headOf
+	if !claims {
+		which += hasWarranties
+	}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
 		list := make([]warranty.CustomerRecord, 1)
-		if err := queryRow(ctx, q, `SELECT `+customerColumns+shownCustomers+` AND h.id = `+headOf,
+		if err := queryRow(ctx, q, `SELECT `+customerColumns+shownCustomers+which,
 			func(r *engine.Row) { list[0] = readCustomerRecord(r) }, account, id); err != nil {
 			return err
 		}

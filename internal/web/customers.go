@@ -4,10 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
@@ -44,10 +47,7 @@ func (web *Web) customers(w http.ResponseWriter, r *http.Request, who warranty.P
 	if query.Has("claim") || query.Has("warranty") {
 		return web.toCustomer(w, r, who)
 	}
-	in := warranty.ListCustomers{Paging: pagingOf(query, listPage), Q: query.Get("q")}
-	if sort, err := warranty.ParseEnum[warranty.CustomerSort](query.Get("sort")); err == nil {
-		in.Sort = sort
-	}
+	in := customersOf(query)
 	page, err := web.Service.ListCustomers(r.Context(), who, in)
 	if err != nil {
 		return err
@@ -81,6 +81,47 @@ func (web *Web) customers(w http.ResponseWriter, r *http.Request, who warranty.P
 		return web.part(w, r, "customers", "found", v)
 	}
 	return web.show(w, r, http.StatusOK, "customers", v)
+}
+
+// customersOf returns which customers a query asks for. Values that mean nothing are left out.
+func customersOf(query url.Values) warranty.ListCustomers {
+	in := warranty.ListCustomers{Paging: pagingOf(query, listPage), Q: query.Get("q")}
+	if sort, err := warranty.ParseEnum[warranty.CustomerSort](query.Get("sort")); err == nil {
+		in.Sort = sort
+	}
+	return in
+}
+
+// Export returns the address of the customers of the list as CSV.
+func (l customerList) Export() string {
+	query := url.Values{}
+	for _, name := range []string{"q", "sort"} {
+		if value := l.Value(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	return "/customers/export.csv?" + query.Encode()
+}
+
+// exportCustomers sends the customers that the list finds as CSV.
+func (web *Web) exportCustomers(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	if !who.ActsForOrganization() {
+		return redirect(w, r, "/")
+	}
+	list, err := web.Service.ExportCustomers(r.Context(), who, customersOf(r.URL.Query()))
+	if err != nil {
+		return err
+	}
+	if err := upload.ExtendDeadlines(w); err != nil {
+		return err
+	}
+	attachCSV(w.Header(), "customers-"+warranty.DateOf(web.Service.Now()).String()+".csv")
+	out := sheet.NewWriter(w)
+	out.Write(sheet.Columns(reflect.TypeFor[warranty.CustomerRecord]()))
+	for _, c := range list {
+		out.Write(sheet.Values(reflect.ValueOf(c)))
+	}
+	return out.Flush()
 }
 
 // toCustomer leads from a claim or a warranty in a list to its customer.

@@ -67,6 +67,14 @@ func TestCustomersPage(t *testing.T) {
 		b.Get("/customers?q="+url.QueryEscape(q)).Says(t, q, 200, want)
 	}
 	b.Get("/customers?q=mueller").Says(t, "what was found", 200, "<mark>Müller</mark>")
+	b.Get("/customers?q=mueller&sort=name").Says(t, "the export of what was found", 200, `href="/customers/export.csv?q=mueller&amp;sort=name"`)
+	file := b.Get("/customers/export.csv?q=mueller&sort=name&page=7")
+	lines := strings.Split(strings.TrimSpace(file.Body), "\n")
+	if file.Status != 200 || len(lines) != 3 || !strings.Contains(file.Header.Get("Content-Disposition"), `filename="customers-`) ||
+		!strings.Contains(lines[0], "name,email,phone,warranties,open_claims") || !strings.Contains(lines[1], "Andrea Müller,a.mueller@post.example,,2,0") ||
+		!strings.Contains(lines[2], "Anton Müller,,,1,0") {
+		t.Errorf("the file: %d %v %q", file.Status, file.Header, lines)
+	}
 	b.Get("/customers?q=nobody").Says(t, "nothing", 200, "No customers match", "Clear search")
 	b.Get("/customers?sort=name").Says(t, "by name", 200, `aria-sort="ascending"`)
 	b.Get("/customers?sort=nonsense&page=x").Says(t, "nonsense", 200, "3 customers")

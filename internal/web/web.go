@@ -198,6 +198,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /jobs/{id}/not-imported.csv", page: web.jobLeftOut},
 		{pattern: "POST /jobs/{id}/undo", page: web.undoJob},
 		{pattern: "GET /customers", page: web.customers},
+		{pattern: "GET /customers/export.csv", page: web.exportCustomers},
 		{pattern: "GET /customers/suggest", page: web.suggestCustomers},
 		{pattern: "GET /customers/{id}", page: web.customer},
 		{pattern: "POST /customers/{id}", page: web.updateCustomer},
