@@ -106,3 +106,20 @@ func TestABrandIsShownOnlyWithItsDomain(t *testing.T) {
 		equal(t, "files that were deleted", w.Count(`SELECT count(*) FROM unused_files WHERE state = 1`), 2)
 	}, busy)
 }
+
+// TestTheSenderNameIsThatOfTheBrand: emails of an organization with a verified domain are from the name of its brand.
+func TestTheSenderNameIsThatOfTheBrand(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		i := newImpersonation(t, w, clock)
+		senders := func(want string) {
+			t.Helper()
+			i.halden.sells(warranty.CreateWarranty{CustomerEmail: string(want[0]+'a'-'A') + "@people.example"})
+			equal(t, "mails from "+want, w.Count(`SELECT count(*) FROM mails WHERE sender = $1`, want), 1)
+		}
+		senders(i.halden.Name)
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{SenderName: new("Service of Halden")}); err != nil {
+			t.Fatal(err)
+		}
+		senders("Service of Halden")
+	}, busy)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
@@ -20,6 +21,9 @@ func (s *Service) UnsubscribeLink(ctx context.Context, u store.Unsubscribe, emai
 func NewPictureSlots() func(context.Context, warranty.ID) (done func(), err error) {
 	return newPictureSlots().wait
 }
+
+// WaitForPapers sets how long a request waits for its turn to make a PDF.
+func (s *Service) WaitForPapers(d time.Duration) { s.paperWait = d }
 
 // DecodeWith replaces the decoder of small pictures.
 func (s *Service) DecodeWith(small func(context.Context, []byte, string) ([]byte, error)) {

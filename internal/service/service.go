@@ -73,7 +73,10 @@ type Service struct {
 
 	folder   *folderState
 	pictures *pictureSlots
-	uploads  *uploadGate
+	papers   *turns
+	// paperWait is how long a request waits for its turn to make a PDF.
+	paperWait time.Duration
+	uploads   *uploadGate
 
 	passwords *passwords
 	usage     *usage
@@ -124,6 +127,8 @@ func New(st *store.Store, log *slog.Logger) *Service {
 
 		folder:    &folderState{missed: map[warranty.ID]bool{}},
 		pictures:  newPictureSlots(),
+		papers:    newTurns(papersAtOnce),
+		paperWait: paperWait,
 		passwords: newPasswords(),
 		usage:     newUsage(),
 		requests:  newRequestLog(),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"warranty.example/svc/internal/picture"
@@ -72,56 +71,13 @@ func (s *Service) makeThumbnail(ctx context.Context, t store.Thumbnail) ([]byte,
 	})
 }
 
-// pictureSlots gives one account after the other a turn to make a small picture of its files. An account has one
-// place in the queue, so that its files do not hold up those of others.
+// pictureSlots are the turns to make small pictures, one at a time in each process.
 type pictureSlots struct {
-	small    func(ctx context.Context, content []byte, mediaType string) ([]byte, error)
-	turn     chan struct{}
-	mu       sync.Mutex
-	accounts map[warranty.ID]*pictureSlot
+	small func(ctx context.Context, content []byte, mediaType string) ([]byte, error)
+	*turns
 }
 
-// pictureSlot is the place of an account in the queue.
-type pictureSlot struct {
-	place chan struct{}
-	users int // requests that wait for it or have it
-}
-
-func newPictureSlots() *pictureSlots {
-	return &pictureSlots{
-		small: picture.Small, turn: make(chan struct{}, 1), accounts: map[warranty.ID]*pictureSlot{},
-	}
-}
-
-// wait waits for the turn of an account. The caller must call done.
-func (q *pictureSlots) wait(ctx context.Context, account warranty.ID) (done func(), err error) {
-	q.mu.Lock()
-	slot := q.accounts[account]
-	if slot == nil {
-		slot = &pictureSlot{place: make(chan struct{}, 1)}
-		q.accounts[account] = slot
-	}
-	slot.users++
-	q.mu.Unlock()
-	leave := func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if slot.users--; slot.users == 0 {
-			delete(q.accounts, account)
-		}
-	}
-	for _, next := range []chan struct{}{slot.place, q.turn} {
-		select {
-		case next <- struct{}{}:
-			before := leave
-			leave = func() { <-next; before() }
-		case <-ctx.Done():
-			leave()
-			return nil, ctx.Err()
-		}
-	}
-	return leave, nil
-}
+func newPictureSlots() *pictureSlots { return &pictureSlots{picture.Small, newTurns(1)} }
 
 // HasThumbnail reports whether files of a media type may have a small picture.
 func HasThumbnail(mediaType string) bool {

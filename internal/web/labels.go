@@ -151,6 +151,11 @@ func (web *Web) labelsFile(w http.ResponseWriter, r *http.Request, who warranty.
 		}
 		return web.showLabels(w, r, who, f)
 	}
+	done, err := web.Service.PaperTurn(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	defer done()
 	words := web.paperReader(r)
 	body, err := paper.PDF(web.labelSheets(words, tags, grid, first), web.printFile(words, words.Text("labels.title")))
 	if err != nil {

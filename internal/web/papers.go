@@ -51,6 +51,11 @@ func (web *Web) certificateFile(w http.ResponseWriter, r *http.Request, who warr
 	if err != nil {
 		return err
 	}
+	done, err := web.Service.PaperTurn(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	defer done()
 	body, err := web.certificatePDF(r.Context(), web.paperReader(r), c, who)
 	if err != nil {
 		return err
@@ -61,6 +66,11 @@ func (web *Web) certificateFile(w http.ResponseWriter, r *http.Request, who warr
 
 // CertificatePDF returns a certificate for everyone as a page to print, in the language of the request's reader.
 func (web *Web) CertificatePDF(r *http.Request, c service.PrintedCertificate) ([]byte, error) {
+	done, err := web.Service.PaperTurn(r.Context(), warranty.Principal{})
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	return web.certificatePDF(r.Context(), web.paperReader(r), c, warranty.Principal{})
 }
 
@@ -334,6 +344,11 @@ func (web *Web) slipFile(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	if err != nil {
 		return err
 	}
+	done, err := web.Service.PaperTurn(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	defer done()
 	body, err := paper.PDF([]paper.Sheet{slip.Sheet(size)}, web.printFile(words, words.Text("slip.title")))
 	if err != nil {
 		return err
