@@ -363,6 +363,14 @@ type GetBulk struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the action."`
 }
 
+// MayUndo returns an error unless the principal did something for its account, or is an administrator of the account.
+func (p Principal) MayUndo(by ID) error {
+	if p.User.ID == by || p.Account.Role == Admin {
+		return nil
+	}
+	return Refuse(RoleNotAllowed, "Only the person who did this, or an administrator, can undo it.")
+}
+
 // UndoBulk is the input of bulk.undo.
 type UndoBulk struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the action."`

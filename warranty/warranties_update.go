@@ -151,6 +151,56 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	return w, nil
 }
 
+// Inverse returns the update that gives a warranty, which an update changed, its fields back.
+func Inverse(before, after Warranty) (in UpdateWarranty) {
+	in.ID = WarrantyKey{ID: after.ID}
+	was := func(field **string, before, after *string) {
+		if !same(before, after) {
+			value := ""
+			set(&value, before)
+			*field = &value
+		}
+	}
+	was(&in.ProductName, &before.ProductName, &after.ProductName)
+	was(&in.Category, before.Category, after.Category)
+	was(&in.Supplier, before.Supplier, after.Supplier)
+	was(&in.ExternalID, before.ExternalID, after.ExternalID)
+	was(&in.Brand, before.Brand, after.Brand)
+	was(&in.Model, before.Model, after.Model)
+	was(&in.GTIN, before.GTIN, after.GTIN)
+	was(&in.Price, before.Price, after.Price)
+	was(&in.Currency, before.Currency, after.Currency)
+	was(&in.CustomerName, before.CustomerName, after.CustomerName)
+	if before.StartDate != after.StartDate {
+		in.StartDate = &before.StartDate
+	}
+	if before.EndDate != after.EndDate {
+		in.EndDate = &before.EndDate
+	}
+	if before.Standing != after.Standing {
+		in.Status = &before.Standing
+	}
+	if !same(dateText(before.PurchaseDate), dateText(after.PurchaseDate)) {
+		in.PurchaseDate = new(Date)
+		if before.PurchaseDate != nil {
+			in.PurchaseDate = before.PurchaseDate
+		}
+	}
+	return in
+}
+
+// Revert is Apply for an update that gives a warranty the fields back that it had a moment before. Cancelling is not final
+// then.
+func (in UpdateWarranty) Revert(w Warranty) (Warranty, error) {
+	if in.Status != nil && w.Standing == Cancelled {
+		if err := w.Roles.May(Cancel); err != nil {
+			return w, err
+		}
+		w.Standing, in.Status = *in.Status, nil
+	}
+	return in.Apply(w)
+}
+
 // PromiseDiffers reports whether a record promises something else after a change than what its seller has
 // confirmed before. Voiding and cancelling promise less.
 func PromiseDiffers(before, after Warranty) bool {

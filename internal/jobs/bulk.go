@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
@@ -17,7 +18,6 @@ const (
 	Cancel      = "cancelled"
 	HandOver    = "handover"
 	Delete      = "delete"
-	Restore     = "restore" // what Delete deleted
 )
 
 // Bulk is an action on many warranties.
@@ -29,12 +29,11 @@ type Bulk struct {
 
 // BulkResult is the progress and the result of an action on many warranties.
 type BulkResult struct {
-	Action  string        `json:"action"`
-	Changed int64         `json:"changed"`
-	Groups  []BulkGroup   `json:"groups"`
-	Skipped []warranty.ID `json:"skipped"`
-	// Deleted are the warranties that were deleted so far.
-	Deleted []warranty.ID `json:"deleted,omitempty"`
+	Action  string      `json:"action"`
+	Changed int64       `json:"changed"`
+	Groups  []BulkGroup `json:"groups"`
+	// Kept is why warranties were not changed back when it was undone.
+	Kept []BulkGroup `json:"kept,omitempty"`
 }
 
 // BulkGroup is why several warranties were not changed: a reason of this package, or the English message of the
@@ -63,32 +62,32 @@ const (
 	shownReferences = 10
 )
 
-// skip notes a warranty that was not changed.
-func (r *BulkResult) skip(id warranty.ID, reference, reason string, text warranty.Text) {
-	r.Skipped = append(r.Skipped, id)
+// addTo notes a warranty that was not changed, for a reason that others may share.
+func addTo(groups []BulkGroup, reference, reason string, text warranty.Text) []BulkGroup {
 	message := text.String()
-	for i := range r.Groups {
-		if g := &r.Groups[i]; g.Reason == reason && g.Message == message {
+	for i := range groups {
+		if g := &groups[i]; g.Reason == reason && g.Message == message {
 			if g.Count++; len(g.References) < shownReferences && reference != "" {
 				g.References = append(g.References, reference)
 			}
-			return
+			return groups
 		}
 	}
-	if len(r.Groups) < shownGroups {
+	if len(groups) < shownGroups {
 		g := BulkGroup{Reason: reason, Message: message, Parts: text.Parts(), Count: 1, References: []string{}}
 		if reference != "" {
 			g.References = append(g.References, reference)
 		}
-		r.Groups = append(r.Groups, g)
+		groups = append(groups, g)
 	}
+	return groups
 }
 
-// runBulk performs a job that changes warranties. It continues where an interrupted one has stored its progress; a
-// change that was made before is made again without effect.
+// runBulk performs a job that changes warranties. It continues where an interrupted one has stored its progress, and
+// changes nothing twice.
 func (js *Jobs) runBulk(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 	var in Bulk
-	result := BulkResult{Groups: []BulkGroup{}, Skipped: []warranty.ID{}}
+	result := BulkResult{Groups: []BulkGroup{}}
 	if err := json.Unmarshal([]byte(j.Input), &in); err != nil {
 		return err
 	}
@@ -98,24 +97,36 @@ func (js *Jobs) runBulk(ctx context.Context, p warranty.Principal, j *warranty.J
 		}
 	}
 	result.Action = in.Action
+	changes, err := js.Service.Store.JobChanges(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	before := make(map[int64]bool, len(changes)) // an interruption
+	for _, c := range changes {
+		before[c.Row] = true
+	}
 	store := func() error {
 		text, err := json.Marshal(result)
 		j.Result = string(text)
 		return err
 	}
 	for i := int(j.Done); i < len(in.IDs); i++ {
-		id := in.IDs[i]
-		err := js.change(ctx, p, in, id)
-		refusal := new(warranty.Error)
-		switch {
-		case err == nil, j.Attempts > 1 && errors.Is(err, warranty.ErrNotFound): // changed before an interruption
-			if result.Changed++; in.Action == Delete {
-				result.Deleted = append(result.Deleted, id)
+		id, refusal := in.IDs[i], new(warranty.Error)
+		var err error
+		if row := int64(i); !before[row] {
+			err = js.change(ctx, p, in, id, service.JobRow{Job: j.ID, Row: row})
+			if errors.As(err, &refusal) && ofRecord(refusal) {
+				if _, missing := js.Service.Store.JobChange(ctx, j.ID, row); missing == nil {
+					err = nil // another worker made it
+				}
 			}
-		case errors.As(err, &refusal) && refusal.Code.Info().Status < http.StatusInternalServerError &&
-			refusal.Code != warranty.RateLimited && refusal.Code != warranty.SessionExpired:
+		}
+		switch {
+		case err == nil:
+			result.Changed++
+		case errors.As(err, &refusal) && ofRecord(refusal):
 			reason, text := whySkipped(in.Action, refusal)
-			result.skip(id, js.referenceOf(ctx, p, id), reason, text)
+			result.Groups = addTo(result.Groups, js.referenceOf(ctx, p, id), reason, text)
 		default:
 			if noted := store(); noted != nil {
 				return noted
@@ -131,24 +142,63 @@ func (js *Jobs) runBulk(ctx context.Context, p warranty.Principal, j *warranty.J
 	return store()
 }
 
+// ofRecord reports whether an error is about one record, so that the others can be changed.
+func ofRecord(refusal *warranty.Error) bool {
+	return refusal.Code.Info().Status < http.StatusInternalServerError &&
+		refusal.Code != warranty.RateLimited && refusal.Code != warranty.SessionExpired
+}
+
 // change performs an action on one warranty.
-func (js *Jobs) change(ctx context.Context, p warranty.Principal, in Bulk, id warranty.ID) (err error) {
+func (js *Jobs) change(ctx context.Context, p warranty.Principal, in Bulk, id warranty.ID, row service.JobRow) error {
 	key := warranty.WarrantyKey{ID: id}
 	switch in.Action {
 	case SetCategory:
-		_, err = js.Service.UpdateWarranty(ctx, p, warranty.UpdateWarranty{ID: key, Category: &in.Value})
+		return js.Service.UpdateInJob(ctx, p, warranty.UpdateWarranty{ID: key, Category: &in.Value}, row)
 	case Void, Cancel:
 		status := warranty.Status(in.Action)
-		_, err = js.Service.UpdateWarranty(ctx, p, warranty.UpdateWarranty{ID: key, Status: &status, StatusReason: in.Value})
+		return js.Service.UpdateInJob(ctx, p, warranty.UpdateWarranty{ID: key, Status: &status, StatusReason: in.Value}, row)
 	case HandOver:
-		_, err = js.Service.OfferHandover(ctx, p, warranty.OfferHandover{ID: key, CustomerEmail: in.Value})
+		return js.Service.OfferInJob(ctx, p, warranty.OfferHandover{ID: key, CustomerEmail: in.Value}, row)
 	case Delete:
-		_, err = js.Service.DeleteWarranty(ctx, p, warranty.DeleteWarranty{ID: key})
-	case Restore:
-		_, err = js.Service.RestoreWarranty(ctx, p, warranty.RestoreWarranty{ID: key})
-	default:
-		err = fmt.Errorf("unknown action %q", in.Action)
+		return js.Service.DeleteInJob(ctx, p, warranty.DeleteWarranty{ID: key}, row)
 	}
+	return fmt.Errorf("unknown action %q", in.Action)
+}
+
+// undoBulk gives warranties back what a job changed. What is not changed back, and why, is counted anew by every run.
+func (js *Jobs) undoBulk(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
+	var result BulkResult
+	if j.Result != "" {
+		if err := json.Unmarshal([]byte(j.Result), &result); err != nil {
+			return err
+		}
+	}
+	changes, err := js.Service.Store.JobChanges(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	result.Kept = nil
+	for i, c := range changes {
+		if c.Undone == nil {
+			err := js.Service.UndoInJob(ctx, p, c)
+			refusal := new(warranty.Error)
+			switch {
+			case err == nil:
+			case errors.As(err, &refusal) && ofRecord(refusal):
+				reason, text := whySkipped("", refusal)
+				result.Kept = addTo(result.Kept, js.referenceOf(ctx, p, c.Record), reason, text)
+			default:
+				return err
+			}
+		}
+		if j.Done = int64(i + 1); j.Done%saveEvery == 0 {
+			if err := save(); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.Marshal(result)
+	j.Result = string(text)
 	return err
 }
 

@@ -95,3 +95,18 @@ func stored(w *world, places ...files.Place) (n int) {
 	}
 	return n
 }
+
+// joins adds a member to the shop, who acts for it.
+func (s shop) joins(name string, role warranty.MemberRole) warranty.Principal {
+	s.T.Helper()
+	who := s.Verified(name)
+	in := warranty.CreateInvitation{ID: s.Organization.ID, Email: who.Email, Role: role}
+	if _, err := s.Service.CreateInvitation(s.T.Context(), s.Principal, in); err != nil {
+		s.T.Fatal(err)
+	}
+	accept := warranty.AcceptInvitation{Code: s.MailedCode(who.Email)}
+	if _, err := s.Service.AcceptInvitation(s.T.Context(), signedIn(s.world, who), accept); err != nil {
+		s.T.Fatal(err)
+	}
+	return actingFor(s.world, who, s.Organization.ID)
+}

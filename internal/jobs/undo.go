@@ -10,22 +10,42 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// undoFor is how long an import can be undone.
-const undoFor = 24 * time.Hour
+// undoFor returns how long a job can be undone after its end. Emails about what others see wait that long; a day is
+// for what nobody else is told of; and what was deleted is in the trash.
+func undoFor(j warranty.Job) time.Duration {
+	var of struct {
+		Action string `json:"action"`
+	}
+	if j.Kind == BulkKind && json.Unmarshal([]byte(j.Result), &of) != nil {
+		return 0
+	}
+	switch of.Action {
+	case Void, Cancel, HandOver:
+		return warranty.BulkUndo
+	case Delete:
+		return warranty.TrashLifetime
+	}
+	return 24 * time.Hour
+}
 
-// UndoUntil returns when an import can no longer be undone.
+// UndoUntil returns when a job can no longer be undone.
 func UndoUntil(j warranty.Job) time.Time {
 	ended := j.CreatedAt
 	if j.EndedAt != nil {
 		ended = *j.EndedAt
 	}
-	return ended.Add(undoFor)
+	return ended.Add(undoFor(j))
 }
 
-// Undo starts to delete what a closed job created. Records that someone registered, changed or used stay.
+// Undo starts to give back what a closed job changed, and to delete what it created. Records that someone registered,
+// changed or used since stay as they are.
 func (js *Jobs) Undo(ctx context.Context, p warranty.Principal, id warranty.ID) error {
 	now := js.now()
 	created, err := js.Service.Store.CountJobRecords(ctx, id)
+	if err != nil {
+		return err
+	}
+	changed, _, err := js.Service.Store.CountJobChanges(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -37,13 +57,19 @@ func (js *Jobs) Undo(ctx context.Context, p warranty.Principal, id warranty.ID) 
 		if j.Kind == ExportKind {
 			return warranty.ErrNotFound // it changed nothing
 		}
-		if j.State.Open() || j.State == warranty.JobUndone {
-			return warranty.Refuse(warranty.InvalidTransition, "The import is %s and cannot be undone now.", j.State)
+		if err := p.MayUndo(j.User); err != nil {
+			return err
+		}
+		if j.State == warranty.JobUndone {
+			return warranty.Refuse(warranty.InvalidTransition, "This was undone before.")
+		}
+		if j.State.Open() {
+			return warranty.Refuse(warranty.InvalidTransition, "It is running and cannot be undone now.")
 		}
 		if !now.Before(UndoUntil(j)) {
-			return warranty.Refuse(warranty.InvalidTransition, "An import can be undone for a day.")
+			return warranty.Refuse(warranty.InvalidTransition, "It is too late to undo this.")
 		}
-		j.State, j.User, j.Session, j.Total = warranty.JobUndoing, p.User.ID, p.CredentialID, created
+		j.State, j.User, j.Session, j.Total = warranty.JobUndoing, p.User.ID, p.CredentialID, created+changed
 		return tx.RestartJob(j, now)
 	})
 	js.wakeWorker()
@@ -60,6 +86,9 @@ type Undone struct {
 func (js *Jobs) undo(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 	if err := p.Account.Require(warranty.Member); err != nil {
 		return err
+	}
+	if j.Kind == BulkKind {
+		return js.undoBulk(ctx, p, j, save)
 	}
 	_, ids, err := js.Service.Store.JobRecords(ctx, j.ID)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 func (s *Service) CreateBatch(
 	ctx context.Context, p warranty.Principal, in warranty.CreateBatch,
 ) (warranty.BatchResults, error) {
-	return s.createBatch(ctx, p, in, func(int) *jobRow { return nil })
+	return s.createBatch(ctx, p, in, func(int) *JobRow { return nil })
 }
 
 // CreateBatchInJob is CreateBatch for rows of a job, one per item. A row creates at most one warranty, also if two
@@ -28,25 +28,11 @@ func (s *Service) CreateBatch(
 func (s *Service) CreateBatchInJob(
 	ctx context.Context, p warranty.Principal, in warranty.CreateBatch, job warranty.ID, rows []int64,
 ) (warranty.BatchResults, error) {
-	return s.createBatch(ctx, p, in, func(item int) *jobRow { return &jobRow{job, rows[item]} })
-}
-
-// jobRow is a row of a job that creates a warranty.
-type jobRow struct {
-	job warranty.ID
-	row int64
-}
-
-// note notes in the transaction that creates a warranty that it belongs to the row. Without a row it is a no-op.
-func (r *jobRow) note(tx *store.Tx, id warranty.ID) error {
-	if r == nil {
-		return nil
-	}
-	return tx.InsertJobRecord(r.job, r.row, id)
+	return s.createBatch(ctx, p, in, func(item int) *JobRow { return &JobRow{job, rows[item]} })
 }
 
 func (s *Service) createBatch(
-	ctx context.Context, p warranty.Principal, in warranty.CreateBatch, rowOf func(item int) *jobRow,
+	ctx context.Context, p warranty.Principal, in warranty.CreateBatch, rowOf func(item int) *JobRow,
 ) (warranty.BatchResults, error) {
 	if err := in.Check(); err != nil {
 		return warranty.BatchResults{}, err
@@ -112,7 +98,7 @@ type batch struct {
 // item is an item of a batch. It is done once it has a status or an error.
 type item struct {
 	in       warranty.CreateWarranty
-	row      *jobRow // of the job that it belongs to, if any
+	row      *JobRow // of the job that it belongs to, if any
 	status   warranty.BatchStatus
 	made     warranty.Warranty
 	replayed bool
@@ -231,7 +217,7 @@ func (b *batch) insert(tx *store.Tx, from *sender, fresh []*newItem) (err error)
 		return err
 	}
 	for _, n := range written {
-		if err := n.row.note(tx, n.made.ID); err != nil {
+		if err := n.row.noteCreated(tx, n.made.ID); err != nil {
 			return err
 		}
 		if n.saved.Key != "" && n.made.Handover != nil && n.made.Handover.NotEmailed != nil {

@@ -394,6 +394,9 @@ func (s *Service) UndoBulk(ctx context.Context, p warranty.Principal, in warrant
 		if err != nil {
 			return err
 		}
+		if err := p.MayUndo(j.User); err != nil {
+			return err
+		}
 		if stored.UndoneAt != nil {
 			return warranty.Refuse(warranty.InvalidTransition, "This was undone before.")
 		}

@@ -38,6 +38,13 @@ func checkIssues(p warranty.Principal, customerEmail string) error {
 func (s *Service) OfferHandover(
 	ctx context.Context, p warranty.Principal, in warranty.OfferHandover,
 ) (warranty.HandoverOffer, error) {
+	return s.offerHandover(ctx, p, in, nil)
+}
+
+// offerHandover is OfferHandover, for a row of a job if there is one. Its email then waits until it can no longer be undone.
+func (s *Service) offerHandover(
+	ctx context.Context, p warranty.Principal, in warranty.OfferHandover, row *JobRow,
+) (warranty.HandoverOffer, error) {
 	var out warranty.HandoverOffer
 	if err := in.Check(); err != nil {
 		return out, err
@@ -74,8 +81,13 @@ func (s *Service) OfferHandover(
 			if err := w.MayHandOver(); err != nil {
 				return err
 			}
+			before, err := row.keepOffers(tx, w.ID)
+			if err != nil {
+				return err
+			}
 			w.Offer, w.CustomerName = found.Offer, found.CustomerName
-			if err := s.mailAgain(tx, from, w, o, now); err != nil {
+			mail, err := s.mailAgain(tx, from, w, o, row, now)
+			if err != nil {
 				return err
 			}
 			if err := s.endTransfer(tx, p, w.ID, now); err != nil {
@@ -87,7 +99,10 @@ func (s *Service) OfferHandover(
 			if err := s.linkCustomer(tx, p, w, now); err != nil {
 				return err
 			}
-			return tx.InsertEvent(w.ID, offered)
+			if err := tx.InsertEvent(w.ID, offered); err != nil {
+				return err
+			}
+			return row.note(tx, w.ID, w.Version+1, undoing{Offer: before}, mail)
 		})
 	})
 	switch {

@@ -22,7 +22,7 @@ func (s *Service) CreateWarranty(
 
 // createWarranty is CreateWarranty for a row of a job, or for none.
 func (s *Service) createWarranty(
-	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty, row *jobRow,
+	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty, row *JobRow,
 ) (warranty.Warranty, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err
@@ -36,7 +36,7 @@ func (s *Service) createWarranty(
 	made := w
 	earlier, err := once(s, p, api.CreateWarranty.Name, key, in, w, func(replay func(*store.Tx) (bool, error)) error {
 		return s.createPrepared(ctx, p, issuing{&made, o}, replay, func(tx *store.Tx) error {
-			if err := row.note(tx, made.ID); err != nil || made.Handover.NotEmailed == nil {
+			if err := row.noteCreated(tx, made.ID); err != nil || made.Handover.NotEmailed == nil {
 				return err
 			}
 			return complete(tx, p, api.CreateWarranty.Name, key, made)

@@ -79,22 +79,29 @@ func (s *Service) offerMail(offers []offer) store.Mail {
 	return m
 }
 
-// mailAgain emails an offer of a warranty that may have been offered before. Nobody is emailed twice about one.
-func (s *Service) mailAgain(tx *store.Tx, from *sender, w warranty.Warranty, o offer, now time.Time) error {
+// mailAgain emails an offer of a warranty that may have been offered before, and returns the id of the email. Nobody is
+// emailed twice about one.
+func (s *Service) mailAgain(
+	tx *store.Tx, from *sender, w warranty.Warranty, o offer, row *JobRow, now time.Time,
+) (*warranty.ID, error) {
 	if !o.mailed() {
-		return nil
+		return nil, nil //nolint:nilnil // there is no email
 	}
 	first, err := tx.InsertOfferMail(w.ID, from.ID, o.email, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !first {
 		var c warranty.Checks
 		c.Add("customer_email", "already_offered",
 			"This address was emailed an offer of this warranty before. Print a code instead.")
-		return c.Err()
+		return nil, c.Err()
 	}
-	return s.contact(tx, from, s.offerMail([]offer{o}), w.ID, now)
+	m := s.offerMail([]offer{o})
+	if row != nil {
+		m.HeldBy, m.NotBefore = &row.Job, now.Add(warranty.BulkUndo+bulkRuns)
+	}
+	return &m.ID, s.contact(tx, from, m, w.ID, now)
 }
 
 // issuing is a new warranty with the offer to its customer, if it has one.

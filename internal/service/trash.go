@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -39,14 +40,24 @@ func (s *Service) RestoreWarranty(
 		return w, err
 	}
 	now := s.now()
-	issuer, externalID, err := s.Store.TrashedExternalID(ctx, p.Account.ID, in.ID, now)
+	return s.restore(ctx, p, in.ID, now, func(tx *store.Tx) (warranty.Warranty, error) {
+		return tx.RestoreWarranty(p.Account.ID, in.ID, now)
+	})
+}
+
+// restore is RestoreWarranty with what restores the record.
+func (s *Service) restore(
+	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey, now time.Time,
+	do func(*store.Tx) (warranty.Warranty, error),
+) (w warranty.Warranty, err error) {
+	issuer, externalID, err := s.Store.TrashedExternalID(ctx, p.Account.ID, key, now)
 	if err != nil {
 		return w, err
 	}
 	restored := s.event(p, warranty.WarrantyRestored, unknownYet, now)
 	err = s.unique(ctx, issuer, derefText(externalID), func() error {
 		return s.writeAs(ctx, p, func(tx *store.Tx) (err error) {
-			if w, err = tx.RestoreWarranty(p.Account.ID, in.ID, now); err != nil {
+			if w, err = do(tx); err != nil {
 				return err
 			}
 			restored.SubjectID = w.ID

@@ -230,12 +230,17 @@ func (s *Service) newWarranty(in warranty.CreateWarranty, ownSeller bool) (warra
 func (s *Service) UpdateWarranty(
 	ctx context.Context, p warranty.Principal, in warranty.UpdateWarranty,
 ) (warranty.Warranty, error) {
-	var changed warranty.Warranty
+	return s.updateWarranty(ctx, p, in, nil)
+}
+
+// updateWarranty is UpdateWarranty, for a row of a job if there is one.
+func (s *Service) updateWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.UpdateWarranty, row *JobRow,
+) (changed warranty.Warranty, err error) {
 	if err := in.Check(); err != nil {
 		return changed, err
 	}
 	now := s.now()
-	updated := s.event(p, warranty.WarrantyUpdated, unknownYet, now)
 	write := func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.Account.ID, in.ID)
 		if err != nil {
@@ -250,31 +255,42 @@ func (s *Service) UpdateWarranty(
 		if changed.Seller != nil && *changed.Seller != p.Account.ID && warranty.PromiseDiffers(w, changed) {
 			changed.Seller = nil // they confirmed something else
 		}
-		changed.Version, changed.UpdatedAt = w.Version+1, now
-		if err := tx.UpdateWarranty(w, changed); err != nil {
+		if err := s.saveUpdate(tx, p, w, &changed, in.StatusReason, now); err != nil {
 			return err
 		}
-		if derefText(changed.CustomerName) != derefText(w.CustomerName) {
-			if err := s.linkCustomer(tx, p, changed, now); err != nil {
-				return err
-			}
-		}
-		updated.SubjectID, updated.Changes = w.ID, warranty.Differences(w, changed)
-		if in.StatusReason != "" && changed.Standing != w.Standing {
-			updated.Changes = append(updated.Changes, warranty.Change{Field: "status_reason", To: &in.StatusReason})
-		}
-		if err := tx.InsertEvent(w.ID, updated); err != nil {
-			return err
-		}
-		return s.tellOwner(tx, p, w, updated)
+		update := warranty.Inverse(w, changed)
+		return row.note(tx, w.ID, changed.Version, undoing{Update: &update, Seller: w.Seller}, nil)
 	}
 	// Only the issuer can set an external id, so the caller is the issuer.
-	err := s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error {
+	err = s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error {
 		return s.writeAs(ctx, p, write)
 	})
 	s.wakeMail()
 	s.show(&changed)
 	return changed, err
+}
+
+// saveUpdate writes what changed in a locked warranty, and tells its owner.
+func (s *Service) saveUpdate(
+	tx *store.Tx, p warranty.Principal, w warranty.Warranty, changed *warranty.Warranty, reason string, now time.Time,
+) error {
+	changed.Version, changed.UpdatedAt = w.Version+1, now
+	if err := tx.UpdateWarranty(w, *changed); err != nil {
+		return err
+	}
+	if derefText(changed.CustomerName) != derefText(w.CustomerName) {
+		if err := s.linkCustomer(tx, p, *changed, now); err != nil {
+			return err
+		}
+	}
+	updated := s.event(p, warranty.WarrantyUpdated, w.ID, now, warranty.Differences(w, *changed)...)
+	if reason != "" && changed.Standing != w.Standing {
+		updated.Changes = append(updated.Changes, warranty.Change{Field: "status_reason", To: &reason})
+	}
+	if err := tx.InsertEvent(w.ID, updated); err != nil {
+		return err
+	}
+	return s.tellOwner(tx, p, w, updated)
 }
 
 func derefText(s *string) string {
@@ -289,10 +305,17 @@ func derefText(s *string) string {
 func (s *Service) DeleteWarranty(
 	ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty,
 ) (warranty.None, error) {
+	return warranty.None{}, s.deleteWarranty(ctx, p, in, nil)
+}
+
+// deleteWarranty is DeleteWarranty, for a row of a job if there is one.
+func (s *Service) deleteWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty, row *JobRow,
+) error {
 	if err := in.Check(); err != nil {
-		return warranty.None{}, err
+		return err
 	}
-	return warranty.None{}, s.deleteIf(ctx, p, in.ID, func(tx *store.Tx, w warranty.Warranty) error {
+	return s.deleteIf(ctx, p, in.ID, row, func(tx *store.Tx, w warranty.Warranty) error {
 		if !w.Matches(in.IfMatch) {
 			return warranty.ErrChanged
 		}
@@ -303,9 +326,10 @@ func (s *Service) DeleteWarranty(
 	})
 }
 
-// deleteIf is DeleteWarranty if check permits it for the locked record.
+// deleteIf is deleteWarranty if check permits it for the locked record.
 func (s *Service) deleteIf(
-	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey, check func(*store.Tx, warranty.Warranty) error,
+	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey, row *JobRow,
+	check func(*store.Tx, warranty.Warranty) error,
 ) error {
 	now := s.now()
 	deleted := s.event(p, warranty.WarrantyDeleted, unknownYet, now)
@@ -329,7 +353,10 @@ func (s *Service) deleteIf(
 			return err
 		}
 		deleted.SubjectID = w.ID
-		return tx.InsertEvent(w.ID, deleted)
+		if err := tx.InsertEvent(w.ID, deleted); err != nil {
+			return err
+		}
+		return row.note(tx, w.ID, now.UnixMicro(), undoing{Deleted: true}, nil)
 	})
 }
 
@@ -337,7 +364,7 @@ func (s *Service) deleteIf(
 func (s *Service) DeleteUntouched(
 	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey, since time.Time,
 ) error {
-	return s.deleteIf(ctx, p, key, func(tx *store.Tx, w warranty.Warranty) error {
+	return s.deleteIf(ctx, p, key, nil, func(tx *store.Tx, w warranty.Warranty) error {
 		touched, err := tx.TouchedSince(w.ID, since)
 		if err == nil && touched {
 			err = warranty.ErrChanged

@@ -219,6 +219,12 @@ func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 		return filterRows(next, func([]any) bool { return false })
 	case t.Name == "offer_codes":
 		return filterRows(next, l.endedOffer(column))
+	case t.Name == "ended_codes":
+		held := column("held_by")
+		return filterRows(next, func(row []any) bool {
+			row[held] = nil // undoing what ended them does not give them back
+			return true
+		})
 	case t.Name == "tokens":
 		id, revoked := column("id"), column("revoked_at")
 		return filterRows(next, func(row []any) bool {

@@ -9,9 +9,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// An action that can be undone is a job that is done. job_changes has what it changed, in the transaction of each change.
-// Its emails wait in the outbox, and its digests are held, until it can no longer be undone. The row of an email decides
-// whether it was sent or undone: the worker takes only rows that are not locked, and undoing locks them first.
+// An action that can be undone is a job that is done. job_changes has what it changed, in the transaction of each
+// change. Its emails wait in the outbox, and its digests are held, until it can no longer be undone. The row of an
+// email decides whether it was sent or undone: the worker takes only rows that are not locked, and undoing locks them
+// first.
 
 // InsertDoneJob adds a job that was done at once.
 func (t *Tx) InsertDoneJob(j warranty.Job) error {
@@ -32,23 +33,40 @@ type JobChange struct {
 	Job     warranty.ID
 	Row     int64
 	Record  warranty.ID
-	Version int64  // of the record after the change
-	Before  string // what undoing it restores
+	Version int64        // of the record after the change
+	Before  string       // what undoing it restores
+	Mail    *warranty.ID // the email of an offer, which waits
+	Undone  *time.Time   // when it was taken back
 }
 
 // InsertJobChange notes a change of a job. It fails with a duplicate if the row made one before.
 func (t *Tx) InsertJobChange(c JobChange) error {
-	return t.later(`INSERT INTO job_changes (job_id, row_number, record_id, version, before) VALUES ($1, $2, $3, $4, $5)`,
-		c.Job, c.Row, c.Record, c.Version, c.Before)
+	return t.later(`INSERT INTO job_changes (job_id, row_number, record_id, version, before, mail_id) VALUES ($1, $2, $3, $4, $5, $6)`,
+		c.Job, c.Row, c.Record, c.Version, c.Before, c.Mail)
 }
 
-const readJobChanges = `SELECT row_number, record_id, version, before FROM job_changes WHERE job_id = $1 ORDER BY row_number`
+// MarkChangeUndone notes that a change of a job was taken back. It reports false if it was before.
+func (t *Tx) MarkChangeUndone(job warranty.ID, row int64, now time.Time) (bool, error) {
+	n, err := t.exec(`UPDATE job_changes SET undone_at = $3 WHERE job_id = $1 AND row_number = $2 AND undone_at IS NULL`, job, row, now)
+	return n == 1, err
+}
+
+// CountJobChanges counts the changes of a job, and those that were taken back.
+func (s *Store) CountJobChanges(ctx context.Context, job warranty.ID) (all, undone int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*), count(undone_at) FROM job_changes WHERE job_id = $1`,
+		func(r *engine.Row) { all, undone = r.Int(), r.Int() }, job)
+	return all, undone, err
+}
+
+const jobChangeColumns = `row_number, record_id, version, before, mail_id, undone_at`
+
+func readJobChange(job warranty.ID, r *engine.Row) JobChange {
+	return JobChange{job, r.Int(), r.ID(), r.Int(), r.Text(), r.OptionalID(), r.OptionalTime()}
+}
 
 func jobChanges(ctx context.Context, q engine.Querier, job warranty.ID) (list []JobChange, err error) {
-	err = q.Query(ctx, readJobChanges, func(r *engine.Row) error {
-		list = append(list, JobChange{job, r.Int(), r.ID(), r.Int(), r.Text()})
-		return nil
-	}, job)
+	err = q.Query(ctx, `SELECT `+jobChangeColumns+` FROM job_changes WHERE job_id = $1 ORDER BY row_number`,
+		func(r *engine.Row) error { list = append(list, readJobChange(job, r)); return nil }, job)
 	return list, err
 }
 
@@ -57,11 +75,18 @@ func (s *Store) JobChanges(ctx context.Context, job warranty.ID) ([]JobChange, e
 	return jobChanges(ctx, s.db, job)
 }
 
+// JobChange returns the change of a row of a job, or ErrNotFound.
+func (s *Store) JobChange(ctx context.Context, job warranty.ID, row int64) (c JobChange, err error) {
+	err = queryRow(ctx, s.db, `SELECT `+jobChangeColumns+` FROM job_changes WHERE job_id = $1 AND row_number = $2`,
+		func(r *engine.Row) { c = readJobChange(job, r) }, job, row)
+	return c, err
+}
+
 // JobChanges lists the changes of a locked job in order.
 func (t *Tx) JobChanges(job warranty.ID) ([]JobChange, error) { return jobChanges(t.ctx, t.tx, job) }
 
-// ReleaseHeld sends now what is held about a locked claim, because another change makes it final. The account that makes
-// the change has seen it and gets no email.
+// ReleaseHeld sends now what is held about a locked claim, because another change makes it final. The account that
+// makes the change has seen it and gets no email.
 func (t *Tx) ReleaseHeld(claim, account warranty.ID, now time.Time) error {
 	const waits = ` WHERE claim_id = $1 AND held_by IS NOT NULL AND attempts = 0 AND claimed_until > $2`
 	if err := t.later(`DELETE FROM mails`+waits+` AND held_for = $3`, claim, now, account); err != nil {
@@ -71,6 +96,36 @@ func (t *Tx) ReleaseHeld(claim, account warranty.ID, now time.Time) error {
 		return err
 	}
 	return t.later(`UPDATE mail_digest SET held_until = 0 WHERE claim_id = $1 AND held_until > $2`, claim, now)
+}
+
+// HeldOffer locks the email of an offer that waits, and reports whether it still does.
+func (t *Tx) HeldOffer(job, id warranty.ID) (waits bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM mails WHERE id = $1 AND held_by = $2 AND attempts = 0 /*pg: FOR UPDATE */`,
+		func(*engine.Row) error { waits = true; return nil }, id, job)
+	return waits, err
+}
+
+// DropOfferMail deletes a locked email with an offer that waits, as if its sender had not caused it.
+func (t *Tx) DropOfferMail(sender, id, mail warranty.ID) error {
+	if err := t.later(`DELETE FROM mail_log WHERE mail_id = $1 AND sender_id = $2 AND topic = $3`, mail, sender, id); err != nil {
+		return err
+	}
+	if err := t.later(`DELETE FROM offer_mails WHERE warranty_id = $1
+		AND email IN (SELECT address FROM mails WHERE id = $2)`, id, mail); err != nil {
+		return err
+	}
+	return t.exactlyOne(`DELETE FROM mails WHERE id = $1 AND attempts = 0`, mail)
+}
+
+// dropHeldOffer deletes the emails with offers of a locked warranty that wait, because the offers end. Their
+// addresses can be emailed again.
+func (t *Tx) dropHeldOffer(id warranty.ID) error {
+	const held = ` FROM mails WHERE held_by IS NOT NULL AND attempts = 0
+		AND id IN (SELECT mail_id FROM job_changes WHERE record_id = $1 AND mail_id IS NOT NULL)`
+	if err := t.later(`DELETE FROM offer_mails WHERE warranty_id = $1 AND email IN (SELECT address`+held+`)`, id); err != nil {
+		return err
+	}
+	return t.later(`DELETE`+held, id)
 }
 
 // HoldDigest keeps a claim out of a user's digests until a time.
@@ -155,8 +210,8 @@ func (t *Tx) CustomerOf(claim warranty.ID) (customer *warranty.Customer, err err
 const customerOfClaim = `SELECT u.name, u.kind, u.email, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
 	FROM claims c JOIN users u ON u.id = c.customer_id WHERE c.id = $1`
 
-// ClaimsByID returns the claims with some ids that the account has access to, in their order, with customers and assignees
-// for those who decide them.
+// ClaimsByID returns the claims with some ids that the account has access to, in their order, with customers and
+// assignees for those who decide them.
 func (s *Store) ClaimsByID(ctx context.Context, account warranty.ID, ids []warranty.ID) (list []warranty.Claim, err error) {
 	list, err = lists.Rows(ctx, s.db, lists.Key{User: account, Kind: lists.Claims}, ids, claimShape)
 	if err == nil {

@@ -253,6 +253,7 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 			`DELETE FROM asked_codes WHERE warranty_id = $1`,
 			// Slips still say that it was withdrawn.
 			`UPDATE offer_codes SET email = NULL, signs_in_until = NULL, documents = '' WHERE warranty_id = $1`,
+			`UPDATE ended_codes SET held_by = NULL, made_by = NULL, email = NULL, signs_in_until = NULL, documents = NULL WHERE warranty_id = $1`,
 			`DELETE FROM record_reminders WHERE warranty_id = $1`,
 			`UPDATE history SET changes = '[]' WHERE thread_id = $1`,
 			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,

@@ -35,12 +35,15 @@ func (t *Tx) InsertOfferCode(c OfferCode) error {
 
 // EndOffers ends the open codes of a locked warranty.
 func (t *Tx) EndOffers(id warranty.ID) error {
+	if err := t.dropHeldOffer(id); err != nil {
+		return err
+	}
 	_, err := t.endCodes(id, `used_at IS NULL`)
 	return err
 }
 
-// endCodes ends the codes of a locked warranty that which selects, and returns their number. They are kept for as long
-// as expired ones, to tell that they were ended.
+// endCodes ends the codes of a locked warranty that which selects, and returns their number. They are kept for as
+// long as expired ones, to tell that they were ended.
 func (t *Tx) endCodes(id warranty.ID, which string, args ...any) (int64, error) {
 	args = append([]any{id}, args...)
 	if err := t.later(`INSERT INTO ended_codes (code_hash, warranty_id, giver_id, expires_at)
@@ -49,6 +52,58 @@ func (t *Tx) endCodes(id warranty.ID, which string, args ...any) (int64, error) 
 		return 0, err
 	}
 	return t.exec(`DELETE FROM offer_codes WHERE warranty_id = $1 AND `+which, args...)
+}
+
+// KeepOffers keeps the open codes of a locked warranty, which an action is about to end, so that undoing the action
+// gives them back.
+func (t *Tx) KeepOffers(id, job warranty.ID) error {
+	return t.later(`INSERT INTO ended_codes (code_hash, warranty_id, giver_id, expires_at, held_by, made_by, transfer, email,
+			signs_in_until, documents)
+		SELECT code_hash, warranty_id, giver_id, expires_at, $2 /*pg: ::uuid */, made_by, transfer, email, signs_in_until, documents
+		FROM offer_codes WHERE warranty_id = $1 AND used_at IS NULL
+		ON CONFLICT (code_hash) DO NOTHING`, id, job)
+}
+
+// OfferState is what a locked warranty says about its customer and the offer to them.
+type OfferState struct {
+	CustomerName  *string    `json:"customer_name,omitempty"`
+	CustomerEmail *string    `json:"customer_email,omitempty"`
+	OfferedAt     *time.Time `json:"offered_at,omitempty"`
+	ExpiresAt     *time.Time `json:"expires_at,omitempty"`
+	TakenAt       *time.Time `json:"taken_at,omitempty"`
+}
+
+// OfferState returns what a locked warranty says about its customer and the offer to them.
+func (t *Tx) OfferState(id warranty.ID) (o OfferState, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT customer_name, customer_email, offered_at, offer_expires_at, taken_at FROM warranties
+		WHERE id = $1`, func(r *engine.Row) {
+		o = OfferState{r.OptionalText(), r.OptionalText(), r.OptionalTime(), r.OptionalTime(), r.OptionalTime()}
+	}, id)
+	return o, err
+}
+
+// UndoOffer takes the open offer of a locked warranty back, which nobody was told of, and gives back what the action
+// of a job ended.
+func (t *Tx) UndoOffer(id, job warranty.ID, o OfferState, now time.Time) error {
+	if err := t.EndOffers(id); err != nil {
+		return err
+	}
+	const kept = ` FROM ended_codes WHERE warranty_id = $1 AND held_by = $2`
+	if err := t.later(`INSERT INTO offer_codes
+			(code_hash, warranty_id, giver_id, made_by, transfer, email, signs_in_until, documents, expires_at)
+		SELECT code_hash, warranty_id, giver_id, made_by, transfer, email, signs_in_until, documents, expires_at`+kept, id, job); err != nil {
+		return err
+	}
+	if err := t.later(`DELETE`+kept, id, job); err != nil {
+		return err
+	}
+	if err := t.exactlyOne(`UPDATE warranties SET customer_name = $2, customer_email = $3, offered_at = $4, offer_expires_at = $5,
+			taken_at = $6, customer_id = NULL, version = version + 1, updated_at = $7
+		WHERE id = $1 AND deleted_at IS NULL`,
+		id, o.CustomerName, o.CustomerEmail, o.OfferedAt, o.ExpiresAt, o.TakenAt, now); err != nil {
+		return err
+	}
+	return t.changed(id)
 }
 
 // OfferHandover sets the hand-over of a locked warranty, which its issuer owns. Earlier codes no longer work.
@@ -153,8 +208,13 @@ func (t *Tx) CancelTransfers(owner warranty.ID, by *warranty.ID, now time.Time) 
 // StopSigningIn makes that the codes of offers to the addresses of an account no longer sign in to it. They still
 // take their warranties.
 func (t *Tx) StopSigningIn(account warranty.ID) error {
-	return t.later(`UPDATE offer_codes SET signs_in_until = NULL WHERE signs_in_until IS NOT NULL
-		AND email IN (SELECT email FROM addresses WHERE account_id = $1)`, account)
+	for _, table := range []string{`offer_codes`, `ended_codes`} {
+		if err := t.later(`UPDATE `+table+` SET signs_in_until = NULL WHERE signs_in_until IS NOT NULL
+			AND email IN (SELECT email FROM addresses WHERE account_id = $1)`, account); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // InsertOfferMail notes that a locked account emails an offer of a warranty. It reports false if the address got

@@ -48,5 +48,10 @@ func (t *Tx) PrintedBy(organization, by warranty.ID, limit int) (ids []warranty.
 	err = t.tx.Query(t.ctx, `SELECT DISTINCT warranty_id FROM offer_codes
 		WHERE giver_id = $1 AND transfer = 0 AND email IS NULL AND used_at IS NULL AND made_by = $2 ORDER BY warranty_id LIMIT $3`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, organization, by, limit)
-	return ids, err
+	if err != nil {
+		return ids, err
+	}
+	// Undoing an action does not give back what it ended of theirs.
+	return ids, t.later(`UPDATE ended_codes SET held_by = NULL WHERE giver_id = $1 AND made_by = $2 AND transfer = 0
+		AND email IS NULL AND held_by IS NOT NULL`, organization, by)
 }

@@ -58,6 +58,7 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			`UPDATE warranties SET issuer_id = $2, named_by = CASE WHEN named_by = $1 THEN $2 ELSE named_by END
 				WHERE issuer_id = $1`,
 			`UPDATE offer_codes SET giver_id = $2 WHERE giver_id = $1`,
+			`UPDATE ended_codes SET giver_id = $2 WHERE giver_id = $1`,
 			`UPDATE handed_over SET account_id = $2 WHERE account_id = $1`,
 			`UPDATE documents SET uploader_id = $2 WHERE uploader_id = $1`,
 			`UPDATE drafts SET account_id = $2 WHERE account_id = $1`,

@@ -101,6 +101,24 @@ func (t *Tx) RestoreWarranty(
 	if err != nil {
 		return w, err
 	}
+	return t.restoreTrashed(row, account, now)
+}
+
+// RestoreDeleted is RestoreWarranty for what was deleted at a time. It is ErrNotFound if it was restored since, also if it was
+// deleted again.
+func (t *Tx) RestoreDeleted(account, id warranty.ID, at, now time.Time) (w warranty.Warranty, err error) {
+	row, err := t.lockTrashed(account, warranty.WarrantyKey{ID: id}, now.Add(-warranty.TrashLifetime))
+	if err != nil {
+		return w, err
+	}
+	if err := t.exactlyOne(`SELECT 1 FROM trash WHERE warranty_id = $1 AND account_id = $2 AND deleted_at = $3`, id, account, at); err != nil {
+		return w, err
+	}
+	return t.restoreTrashed(row, account, now)
+}
+
+// restoreTrashed restores a locked warranty from an account's trash.
+func (t *Tx) restoreTrashed(row trashRow, account warranty.ID, now time.Time) (w warranty.Warranty, err error) {
 	if row.deleted {
 		err = t.undelete(row.id, account, now)
 	} else {

@@ -27,9 +27,9 @@ const (
 // Banner returns the kind of the banner with the result of a change of many warranties.
 func (p jobPage) Banner() view.Banner {
 	switch {
-	case p.State == warranty.JobFailed || p.Bulk.Changed == 0:
+	case p.State == warranty.JobFailed, p.Bulk.Changed == 0, p.State == warranty.JobUndone && p.ChangedBack == 0:
 		return view.Banner{Kind: view.Failure}
-	case len(p.Bulk.Groups) > 0:
+	case len(p.Bulk.Groups) > 0 && p.State != warranty.JobUndone, len(p.Bulk.Kept) > 0, p.UndoStopped():
 		return view.Banner{Kind: view.Info}
 	}
 	return view.Banner{Kind: view.Success}
@@ -195,8 +195,13 @@ func (web *Web) startBulk(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
+	return web.awaitBulk(w, r, who, job)
+}
+
+// awaitBulk waits a moment for the end of a job, and leads to its result.
+func (web *Web) awaitBulk(w http.ResponseWriter, r *http.Request, who warranty.Principal, job warranty.Job) (err error) {
 	next := "/jobs/" + job.ID.String()
-	if len(in.IDs) > warranty.MaxLimit {
+	if job.Total > warranty.MaxLimit {
 		return redirect(w, r, next)
 	}
 	for until := time.Now().Add(bulkWait); time.Now().Before(until); {
@@ -237,18 +242,9 @@ func (web *Web) bulkOf(r *http.Request, who warranty.Principal, text string) (*j
 		return nil, err
 	}
 	page, err := newJobPage(j)
-	page.Error = web.reader(r).Message(warranty.ParseText(j.Error))
-	return &page, err
-}
-
-// restoreBulk starts a job that restores what another one deleted.
-func (web *Web) restoreBulk(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	page, err := web.bulkOf(r, who, r.PathValue("id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if page == nil || page.State.Open() || len(page.Bulk.Deleted) == 0 {
-		return warranty.ErrNotFound
-	}
-	return web.startBulk(w, r, who, jobs.Bulk{Action: jobs.Restore, IDs: page.Bulk.Deleted})
+	page.Error = web.reader(r).Message(warranty.ParseText(j.Error))
+	return &page, web.countUndo(r.Context(), who, &page)
 }

@@ -72,14 +72,13 @@ func TestWebBulk(t *testing.T) {
 	left.Says(t, "the list", 200, "Lamp")
 	left.Hides(t, "the list", ">Kettle<", ">Pan<", "moved to the trash")
 	other.Get("/warranties?job="+strings.TrimPrefix(deleted, "/jobs/")).Hides(t, "another's job", "moved to the trash")
-	other.Post(deleted+"/restore").Says(t, "another's job", 404)
-	b.Post(deleted+"/undo").Says(t, "the undo of an import", 404)
-	restored := b.Post(deleted + "/restore")
+	other.Post(deleted+"/undo").Says(t, "another's job", 404)
+	restored := b.Post(deleted + "/undo")
 	equal(t, "undo", restored.Status, http.StatusSeeOther)
 	if err := w.Jobs.RunOpen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties restored.")
+	b.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties changed back.")
 	b.Get("/warranties").Says(t, "the list", 200, "Lamp", "Kettle", "Pan")
 
 	// Everything that matches the filter.
@@ -115,12 +114,12 @@ func TestStoppedBulkDelete(t *testing.T) {
 	above := again.Get("/warranties?job=" + strings.TrimPrefix(started.Location, "/jobs/"))
 	above.Says(t, "in German", 200, "Sie haben sich abgemeldet", "2 von 4 Garantien in den Papierkorb verschoben.")
 	again.Accept = ""
-	restored := again.Post(started.Location + "/restore")
+	restored := again.Post(started.Location + "/undo")
 	equal(t, "undo", restored.Status, http.StatusSeeOther)
 	if err := w.Jobs.RunOpen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	again.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties restored.")
+	again.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties changed back.")
 	equal(t, "left", w.Count(left), 4)
 }
 
@@ -143,6 +142,6 @@ func TestSlipsOutliveTheUndoOfABulkDelete(t *testing.T) {
 	}
 	deleted := run("/warranties/bulk", "action", "delete", "value", "", "id", made.ID, "id", shop.issues(nil).ID)
 	b.Post("/take", "code", slip).Says(t, "deleted", 422, "This warranty was withdrawn.")
-	run(deleted + "/restore")
+	run(deleted + "/undo")
 	b.Post("/take/confirm", "account", kim.ID, "code", slip).Leads(t, "after the undo", "/take/done/"+made.ID)
 }

@@ -42,5 +42,5 @@ func TestWebImportOfAMessyFile(t *testing.T) {
 	equal(t, "ruined numbers", w.Count(`SELECT count(*) FROM warranties WHERE serial_number LIKE '%E+12'`), 0)
 	w.Clock.Advance(25 * time.Hour)
 	b.Get(started.Location).Hides(t, "a day later", "Undo this import")
-	b.Post(started.Location+"/undo", "account", b.account).Says(t, "a day later", http.StatusConflict, "can be undone for a day")
+	b.Post(started.Location+"/undo", "account", b.account).Says(t, "a day later", http.StatusConflict, "It is too late to undo this.")
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -46,8 +47,10 @@ type jobPage struct {
 	Undone jobs.Undone
 	Claims *claimsResult
 	Gone   bool // the file of the export was deleted
-	// UndoUntil is when an import can no longer be undone. It is zero after that.
+	// UndoUntil is until when the reader can undo the job. It is zero after that, and if there is nothing to undo.
 	UndoUntil time.Time
+	// ChangedBack is how many of the Changes of the job were undone.
+	ChangedBack, Changes int64
 }
 
 // newJobPage returns the page of a job with its result.
@@ -156,9 +159,6 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 			return page, err
 		}
 		page.Import.Created = int(created)
-		if until := jobs.UndoUntil(j); created > 0 && !j.State.Open() && web.Service.Now().Before(until) {
-			page.UndoUntil = until
-		}
 		if j.UndoStopped() {
 			left, err := web.Jobs.Left(r.Context(), j)
 			if err != nil {
@@ -167,9 +167,26 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 			page.Total, page.Undone.Deleted = created, created-left
 		}
 	}
+	if err := web.countUndo(r.Context(), who, &page); err != nil {
+		return page, err
+	}
 	page.Error = web.reader(r).Message(warranty.ParseText(j.Error))
 	page.Gone = !web.Service.Now().Before(page.Export.Expires)
 	return page, nil
+}
+
+// countUndo counts what undoing a job gives back, and sets until when the reader can.
+func (web *Web) countUndo(ctx context.Context, who warranty.Principal, page *jobPage) (err error) {
+	if page.Changes, page.ChangedBack, err = web.Service.Store.CountJobChanges(ctx, page.ID); err != nil {
+		return err
+	}
+	left := page.Changes - page.ChangedBack + int64(page.Import.Created)
+	until := jobs.UndoUntil(page.Job)
+	if left > 0 && !page.State.Open() && page.State != warranty.JobUndone && who.MayUndo(page.User) == nil &&
+		web.Service.Now().Before(until) {
+		page.UndoUntil = until
+	}
+	return nil
 }
 
 // jobTitles are the keys of the titles of jobs by kind.
@@ -206,7 +223,7 @@ func (web *Web) jobs(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	return web.show(w, r, http.StatusOK, "jobs", view.Page{Title: web.t(r, "jobs.title"), Nav: "warranties", Who: who, Body: rows})
 }
 
-// undoJob starts to delete what an import created.
+// undoJob starts to give back what a job changed, and to delete what it created.
 func (web *Web) undoJob(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	id, err := warranty.ParseID(r.PathValue("id"))
 	if err != nil {
@@ -219,12 +236,16 @@ func (web *Web) undoJob(w http.ResponseWriter, r *http.Request, who warranty.Pri
 	if isClaimsJob(j) {
 		return web.undoClaims(w, r, who, id)
 	}
-	return press(w, r, "/jobs/%s", warranty.ParseID, func(id warranty.ID) error {
-		if j.Kind != jobs.ImportKind {
-			return warranty.ErrNotFound // others created nothing
-		}
-		return web.Jobs.Undo(r.Context(), who, id)
-	})
+	if err := r.ParseForm(); err != nil {
+		return errForm
+	}
+	if err := web.Jobs.Undo(r.Context(), who, id); err != nil {
+		return err
+	}
+	if j.Kind == jobs.BulkKind {
+		return web.awaitBulk(w, r, who, j)
+	}
+	return redirect(w, r, "/jobs/"+id.String())
 }
 
 // jobLeftOut sends the rows that an import left out, with the reasons, as CSV.

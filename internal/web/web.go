@@ -178,7 +178,6 @@ func (web *Web) routes() []route {
 		{pattern: "POST /warranties/columns", page: web.chooseColumns},
 		{pattern: "POST /warranties/views", page: web.saveView},
 		{pattern: "POST /warranties/views/{id}/delete", page: web.deleteView},
-		{pattern: "POST /jobs/{id}/restore", page: web.restoreBulk},
 		{pattern: "GET /handed-over", page: web.handedOver},
 		{pattern: "GET /trash", page: web.trash},
 		{pattern: "POST /trash/{id}/restore", page: web.restoreWarranty},
