@@ -60,16 +60,31 @@ func (v visitor) get(path string) string {
 // post sends a form and returns the address that it leads to.
 func (v visitor) post(path string, values url.Values) string {
 	v.t.Helper()
+	status, location, body := v.send(path, values)
+	if status != http.StatusSeeOther {
+		v.t.Fatalf("%s: %d %s", path, status, body)
+	}
+	return location
+}
+
+// page sends a form and returns the page that answers it.
+func (v visitor) page(path string, values url.Values) string {
+	v.t.Helper()
+	status, _, body := v.send(path, values)
+	if status != http.StatusOK {
+		v.t.Fatalf("%s: %d %s", path, status, body)
+	}
+	return body
+}
+
+func (v visitor) send(path string, values url.Values) (status int, location, body string) {
+	v.t.Helper()
 	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.p.URL+path, strings.NewReader(values.Encode()))
 	if err != nil {
 		v.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	status, location, body := v.do(req)
-	if status != http.StatusSeeOther {
-		v.t.Fatalf("%s: %d %s", path, status, body)
-	}
-	return location
+	return v.do(req)
 }
 
 // upload sends a form with several parts.
@@ -200,13 +215,19 @@ func TestKilledImport(t *testing.T) {
 			}
 			p.Want(t, 200, lab.Call{Method: "POST", Path: "/api/v1/warranties/batch", Secret: token, Body: map[string]any{"items": items}})
 		}
-		deletion := v.post("/warranties/bulk", url.Values{"account": {shop}, "action": {"delete"}, "all": {"1"}, "value": {""}})
+		sent := url.Values{"account": {shop}, "action": {"delete"}, "all": {"1"}}
+		page := v.page("/warranties/bulk", sent)
+		for _, found := range regexp.MustCompile(`name="(seen|once)" value="([^"]+)"`).FindAllStringSubmatch(page, 2) {
+			sent.Set(found[1], found[2])
+		}
+		sent.Set("value", "")
+		deletion := v.post("/warranties/bulk", sent)
 		again(deletion)
 		until(func() bool { return v.progress(deletion) == "" })
 		if left := p.Products(t, token); len(left) != 0 {
 			t.Errorf("%d records are not deleted: %s", len(left), v.get(deletion))
 		}
-		restoration := v.post(deletion+"/restore", url.Values{"account": {shop}})
+		restoration := v.post(deletion+"/undo", url.Values{"account": {shop}})
 		if long {
 			again(restoration)
 		}

@@ -305,7 +305,15 @@ type ClaimBulk struct {
 	UndoneAt  *time.Time        `json:"undone_at" doc:"When it was undone."`
 	Results   []ClaimBulkResult `json:"results" doc:"One result for each claim, in the same order."`
 	Single    bool              `json:"-"` // a decision on the page of a claim
+	Typed     Typed             `json:"-"` // what was typed for it
 	Replay    bool              `json:"-"` // a stored response to an earlier request
+}
+
+// Typed is what was typed for an action, with placeholders, to type it again after an undo.
+type Typed struct {
+	Message    string     `json:"message,omitzero"`
+	Resolution Resolution `json:"resolution,omitzero"`
+	Note       string     `json:"note,omitzero"`
 }
 
 // RecordID returns the ID used in the Location header.
@@ -388,8 +396,9 @@ type ClaimBefore struct {
 	Since                   time.Time   `json:"since"`
 	// After is the status that the change gave the claim; "" if it kept the status.
 	After ClaimStatus `json:"after,omitzero"`
-	// Message was written with the change.
-	Message *ID `json:"message,omitempty"`
+	// Message was written with the change, and Typed is what was typed for it, if it is a decision on the page of the claim.
+	Message *ID   `json:"message,omitempty"`
+	Typed   Typed `json:"typed,omitzero"`
 	// Assigned is set if the change assigned the claim: from one member to another, or nobody.
 	Assigned bool `json:"assigned,omitzero"`
 	From     *ID  `json:"from,omitempty"`

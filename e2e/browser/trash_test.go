@@ -65,6 +65,11 @@ func TestTrashAndSelection(t *testing.T) {
 	b.do(t, chromedp.Click(chromedp.CSS(`tbody tr:first-child [name=id]`)))
 	b.until(t, `document.querySelector("[data-selected]").textContent === "3 selected"`)
 	b.pictures(t, "selection")
+	b.do(t, chromedp.Click(chromedp.CSS(".bulk .rest > summary")))
+	b.pictures(t, "menu")
+	b.press(t, "Delete")
+	has("3 warranties move to the trash")
+	b.pictures(t, "delete")
 	b.press(t, "Delete")
 	b.until(t, `/warranties moved to the trash/.test(document.querySelector("main").innerText)`)
 	has("3 of 3 warranties moved to the trash.")
@@ -76,7 +81,7 @@ func TestTrashAndSelection(t *testing.T) {
 	b.press(t, "Restore Kettle 0")
 	has("Warranty restored.")
 	b.mustOpen(t, "/warranties")
-	b.do(t, chromedp.Click(chromedp.CSS(`tbody tr:first-child [name=id]`)))
+	b.do(t, chromedp.Click(chromedp.CSS(`tbody tr:first-child [name=id]`)), chromedp.Click(chromedp.CSS(".bulk .rest > summary")))
 	if status := b.press(t, "Void"); status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}

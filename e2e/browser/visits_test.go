@@ -344,13 +344,14 @@ func byForms() []visit {
 		{who: keeper, path: "/issue, before", status: 409, by: func(t testing.TB, b *tab) int { return b.sell(t, "T64-0001") }},
 		{who: keeper, path: "/warranties/bulk, void", by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/warranties")
-			b.do(t, chromedp.Click(chromedp.CSS("tbody tr:first-child [name=id]")))
+			b.do(t, chromedp.Click(chromedp.CSS("tbody tr:first-child [name=id]")), chromedp.Click(chromedp.CSS(".bulk .rest > summary")))
 			return b.press(t, "Void")
 		}},
 		{who: keeper, path: "/warranties/bulk, delete", by: func(t testing.TB, b *tab) int {
 			b.sell(t, fmt.Sprint("T64-", time.Now().UnixNano()))
 			b.mustOpen(t, "/warranties")
-			b.do(t, chromedp.Click(chromedp.CSS("tbody tr:first-child [name=id]")))
+			b.do(t, chromedp.Click(chromedp.CSS("tbody tr:first-child [name=id]")), chromedp.Click(chromedp.CSS(".bulk .rest > summary")))
+			b.press(t, "Delete")
 			return b.press(t, "Delete")
 		}},
 		{who: keeper, path: "/trash, with a record", by: func(t testing.TB, b *tab) int { return b.open(t, "/trash") }},

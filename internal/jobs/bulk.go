@@ -54,6 +54,7 @@ func (g BulkGroup) Text() warranty.Text { return warranty.TextOf(g.Message, g.Pa
 const (
 	OpenClaim = "open_claim"
 	Gone      = "gone"
+	Already   = "already"
 )
 
 // Limits of the reasons in a result.
@@ -62,8 +63,8 @@ const (
 	shownReferences = 10
 )
 
-// addTo notes a warranty that was not changed, for a reason that others may share.
-func addTo(groups []BulkGroup, reference, reason string, text warranty.Text) []BulkGroup {
+// AddTo notes a warranty that was not changed, for a reason that others may share.
+func AddTo(groups []BulkGroup, reference, reason string, text warranty.Text) []BulkGroup {
 	message := text.String()
 	for i := range groups {
 		if g := &groups[i]; g.Reason == reason && g.Message == message {
@@ -125,8 +126,8 @@ func (js *Jobs) runBulk(ctx context.Context, p warranty.Principal, j *warranty.J
 		case err == nil:
 			result.Changed++
 		case errors.As(err, &refusal) && ofRecord(refusal):
-			reason, text := whySkipped(in.Action, refusal)
-			result.Groups = addTo(result.Groups, js.referenceOf(ctx, p, id), reason, text)
+			reason, text := WhySkipped(in.Action, refusal)
+			result.Groups = AddTo(result.Groups, js.referenceOf(ctx, p, id), reason, text)
 		default:
 			if noted := store(); noted != nil {
 				return noted
@@ -140,6 +141,33 @@ func (js *Jobs) runBulk(ctx context.Context, p warranty.Principal, j *warranty.J
 		}
 	}
 	return store()
+}
+
+// Stays reports whether an action will leave a warranty as it is, as far as it is known before, and why. claimed means that it
+// has an open claim.
+func Stays(action, value string, w warranty.Warranty, claimed bool) (reason string, text warranty.Text, stays bool) {
+	var err error
+	switch action {
+	case SetCategory:
+		_, err = warranty.UpdateWarranty{Category: &value}.Apply(w)
+	case Void, Cancel:
+		status := warranty.Status(action)
+		if w.Standing == status {
+			return Already, text, true
+		}
+		_, err = warranty.UpdateWarranty{Status: &status}.Apply(w)
+	case HandOver:
+		err = w.MayHandOver()
+	case Delete:
+		if err = w.Roles.May(warranty.Delete); err == nil && claimed {
+			return OpenClaim, text, true
+		}
+	}
+	if err == nil {
+		return "", text, false
+	}
+	reason, text = WhySkipped(action, warranty.AsError(err))
+	return reason, text, true
 }
 
 // ofRecord reports whether an error is about one record, so that the others can be changed.
@@ -165,7 +193,7 @@ func (js *Jobs) change(ctx context.Context, p warranty.Principal, in Bulk, id wa
 	return fmt.Errorf("unknown action %q", in.Action)
 }
 
-// undoBulk gives warranties back what a job changed. What is not changed back, and why, is counted anew by every run.
+// undoBulk gives warranties back what a job changed. What is not changed back, and why, every run counts again.
 func (js *Jobs) undoBulk(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 	var result BulkResult
 	if j.Result != "" {
@@ -185,8 +213,8 @@ func (js *Jobs) undoBulk(ctx context.Context, p warranty.Principal, j *warranty.
 			switch {
 			case err == nil:
 			case errors.As(err, &refusal) && ofRecord(refusal):
-				reason, text := whySkipped("", refusal)
-				result.Kept = addTo(result.Kept, js.referenceOf(ctx, p, c.Record), reason, text)
+				reason, text := WhySkipped("", refusal)
+				result.Kept = AddTo(result.Kept, js.referenceOf(ctx, p, c.Record), reason, text)
 			default:
 				return err
 			}
@@ -202,8 +230,8 @@ func (js *Jobs) undoBulk(ctx context.Context, p warranty.Principal, j *warranty.
 	return err
 }
 
-// whySkipped returns why a warranty was not changed, in words that several warranties can share.
-func whySkipped(action string, refusal *warranty.Error) (reason string, text warranty.Text) {
+// WhySkipped returns why a warranty was not changed, in words that several warranties can share.
+func WhySkipped(action string, refusal *warranty.Error) (reason string, text warranty.Text) {
 	switch {
 	case action == Delete && refusal.Code == warranty.InUse:
 		return OpenClaim, text

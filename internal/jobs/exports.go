@@ -34,7 +34,7 @@ type ExportResult struct {
 
 // StartExport adds an export of the principal's account. Viewers can export too: they can read everything.
 func (js *Jobs) StartExport(ctx context.Context, p warranty.Principal, in Export, total int64) (warranty.Job, error) {
-	return js.start(ctx, p, warranty.Viewer, ExportKind, in, total, func(tx *store.Tx, account store.Account) error {
+	return js.start(ctx, p, warranty.Viewer, js.Service.NewID(), ExportKind, in, total, func(tx *store.Tx, account store.Account) error {
 		n, err := tx.CountJobsSince(account.ID, ExportKind, js.now().Add(-service.ExportLifetime))
 		if err == nil && n >= warranty.MaxExports {
 			err = warranty.Refuse(warranty.InUse,

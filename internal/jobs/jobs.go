@@ -75,7 +75,7 @@ func (js *Jobs) Failed() int64 { return js.failed.Load() }
 
 // start adds a job of the principal's account for a principal with a role. check can refuse it.
 func (js *Jobs) start(
-	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, kind string, input any, total int64,
+	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, id warranty.ID, kind string, input any, total int64,
 	check func(*store.Tx, store.Account) error,
 ) (warranty.Job, error) {
 	text, err := json.Marshal(input)
@@ -83,7 +83,7 @@ func (js *Jobs) start(
 		return warranty.Job{}, err
 	}
 	j := warranty.Job{
-		ID:        js.Service.NewID(),
+		ID:        id,
 		Kind:      kind,
 		State:     warranty.JobRunning,
 		Input:     string(text),
@@ -118,7 +118,24 @@ func (js *Jobs) start(
 func (js *Jobs) Start(
 	ctx context.Context, p warranty.Principal, kind string, input any, total int64,
 ) (warranty.Job, error) {
-	return js.start(ctx, p, warranty.Member, kind, input, total, func(*store.Tx, store.Account) error { return nil })
+	return js.StartOnce(ctx, p, js.Service.NewID(), kind, input, total)
+}
+
+// StartOnce is Start with the id of the job, which a form has. If the form is sent twice, it returns the job that was started.
+func (js *Jobs) StartOnce(
+	ctx context.Context, p warranty.Principal, id warranty.ID, kind string, input any, total int64,
+) (warranty.Job, error) {
+	if id.IsZero() {
+		id = js.Service.NewID()
+	}
+	j, err := js.start(ctx, p, warranty.Member, id, kind, input, total, func(*store.Tx, store.Account) error { return nil })
+	if !js.Service.Store.IsDuplicate(err) {
+		return j, err
+	}
+	if j, err = js.Job(ctx, p, id); err == nil && j.Kind == kind {
+		return j, nil
+	}
+	return j, warranty.Refuse(warranty.MalformedRequest, "The form could not be read.") // the id of another one's job
 }
 
 // wakeWorker makes the worker look for jobs now.

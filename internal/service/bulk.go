@@ -36,6 +36,7 @@ type storedBulk struct {
 	UndoUntil time.Time            `json:"undo_until"`
 	UndoneAt  *time.Time           `json:"undone_at,omitempty"`
 	Items     []storedItem         `json:"items"`
+	Typed     warranty.Typed       `json:"typed,omitzero"`
 }
 
 // storedItem is the result of one claim. Names are in the history, where they are erased with their account.
@@ -119,6 +120,7 @@ type bulk struct {
 // perform changes claims and stores the job that undoes it. Claims are locked in the order of their ids.
 func (b bulk) perform(tx *store.Tx, in warranty.BulkClaims) error {
 	result := storedBulk{Action: in.Action, UndoUntil: b.until, Items: make([]storedItem, len(in.Items))}
+	result.Typed = warranty.Typed{Message: in.Message, Resolution: in.Resolution, Note: in.ResolutionNote}
 	order := make([]int, len(in.Items))
 	for i, item := range in.Items {
 		order[i], result.Items[i] = i, storedItem{ID: item.ID, Outcome: warranty.ClaimDone}
@@ -271,6 +273,7 @@ func (s *Service) DecideClaim(
 		}
 		b := bulk{s, p, actor, warranty.Job{ID: id, Kind: DecisionJob}, now, now.Add(warranty.DecisionUndo), nil}
 		before := warranty.BeforeOf(c)
+		before.Typed = warranty.Typed{Message: in.Reason, Resolution: in.Resolution, Note: in.ResolutionNote}
 		if err := b.move(tx, in, c, after, &before); err != nil {
 			return err
 		}
@@ -316,7 +319,12 @@ func (s *Service) claimBulk(ctx context.Context, p warranty.Principal, j warrant
 	}
 	out = warranty.ClaimBulk{
 		ID: j.ID, Action: stored.Action, CreatedAt: j.CreatedAt, UndoneAt: stored.UndoneAt,
-		Results: []warranty.ClaimBulkResult{}, Single: j.Kind == DecisionJob,
+		Results: []warranty.ClaimBulkResult{}, Single: j.Kind == DecisionJob, Typed: stored.Typed,
+	}
+	if out.Single {
+		if out.Typed, err = s.typed(ctx, j.ID); err != nil {
+			return out, err
+		}
 	}
 	ids := make([]warranty.ID, len(stored.Items))
 	for i, item := range stored.Items {
@@ -348,6 +356,19 @@ func (s *Service) claimBulk(ctx context.Context, p warranty.Principal, j warrant
 		out.UndoUntil = &stored.UndoUntil
 	}
 	return out, nil
+}
+
+// typed returns what was typed for a decision. It is erased with the claim.
+func (s *Service) typed(ctx context.Context, job warranty.ID) (warranty.Typed, error) {
+	var before warranty.ClaimBefore
+	change, err := s.Store.JobChange(ctx, job, 0)
+	if errors.Is(err, warranty.ErrNotFound) {
+		return before.Typed, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(change.Before), &before)
+	}
+	return before.Typed, err
 }
 
 // ClaimsByID returns the claims with some ids that the principal can see, in their order, for the web pages.

@@ -284,6 +284,21 @@ func (t *Tx) People(id warranty.ID) (list []Recipient, err error) {
 	return list, err
 }
 
+// WithOpenClaim returns which of some warranties that a user can see have an open claim.
+func (s *Store) WithOpenClaim(ctx context.Context, user warranty.ID, ids []warranty.ID) (map[warranty.ID]bool, error) {
+	claimed := map[warranty.ID]bool{}
+	param, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	err = s.db.Query(ctx, `SELECT DISTINCT c.warranty_id FROM claims c JOIN access a ON a.item_id = c.warranty_id
+		WHERE a.user_id = $1 AND a.kind = `+kindWarranty+` AND c.status IN (`+lists.OpenStatuses+`)
+			AND c.warranty_id IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($2) */
+				/*sqlite: unhex(value, '-') FROM json_each($2) */)`,
+		func(r *engine.Row) error { claimed[r.ID()] = true; return nil }, user, string(param))
+	return claimed, err
+}
+
 // LockWarranty returns a warranty that the user has access to and locks it until the transaction
 // ends.
 func (t *Tx) LockWarranty(user warranty.ID, k warranty.WarrantyKey) (warranty.Warranty, error) {

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -35,18 +37,29 @@ func (p jobPage) Banner() view.Banner {
 	return view.Banner{Kind: view.Success}
 }
 
-// bulkForm is the page that asks for what an action on the selected warranties needs.
+// bulkForm is the page that lists what an action on the selected warranties will do, and asks for what it needs.
 type bulkForm struct {
 	form
-	Action string
-	Count  int64
-	Filter url.Values // of the list
+	Action  string
+	Count   int64               // of the selected warranties
+	Will    int64               // those that the action changes
+	Others  int64               // of them, those of another owner
+	Offered int64               // of them, those with an open offer
+	Rows    []warranty.Warranty // the first of them
+	Stay    []jobs.BulkGroup    // why others stay as they are
+	Filter  url.Values          // of the list
 }
+
+// bulkRows is how many warranties the page of an action lists.
+const bulkRows = 10
+
+// More returns how many warranties the action changes that are not listed.
+func (f bulkForm) More() int64 { return f.Will - int64(len(f.Rows)) }
 
 // Back returns the list that the form was opened from.
 func (f bulkForm) Back() string { return listPath(f.Filter) }
 
-// bulk performs an action on the selected warranties of the list, or asks for what it needs.
+// bulk performs an action on the selected warranties of the list. For a change, it first shows what it will do.
 func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
@@ -56,7 +69,11 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	if all && action == bulkExport {
 		return web.exportWarranties(w, r, who)
 	}
-	ids, err := web.selected(r.Context(), web.reader(r), who, f, all)
+	once, _ := warranty.ParseID(f.Value("once"))
+	if job, err := web.Jobs.Job(r.Context(), who, once); err == nil && job.Kind == jobs.BulkKind {
+		return web.awaitBulk(w, r, who, job) // the form was sent twice
+	}
+	ids, records, err := web.selected(r.Context(), web.reader(r), who, f, all)
 	if err != nil {
 		return err
 	}
@@ -72,16 +89,76 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	default:
 		return errForm
 	}
-	if f.Values.Has("value") || action == jobs.Delete && !all {
-		if wrong := web.bulkValue(web.reader(r), f, action); wrong != "" {
+	if err := who.Account.Require(warranty.Member); err != nil {
+		return err
+	}
+	seen := digestOf(ids)
+	if f.Values.Has("value") {
+		wrong := web.bulkValue(web.reader(r), f, action)
+		switch {
+		case f.resumed:
+			f.Wrong = web.t(r, "form.resumed")
+		case f.Value("seen") != seen:
+			f.status, f.Wrong = http.StatusConflict, web.t(r, "bulk.selection_changed")
+		case wrong != "":
 			f.status, f.Errors = http.StatusUnprocessableEntity, map[string]string{"value": wrong}
-		} else {
-			return web.startBulk(w, r, who, jobs.Bulk{Action: action, Value: strings.TrimSpace(f.Value("value")), IDs: ids})
+		default:
+			in := jobs.Bulk{Action: action, Value: strings.TrimSpace(f.Value("value")), IDs: ids}
+			return web.startBulk(w, r, who, once, in)
 		}
 	}
+	f.Values.Set("seen", seen)
+	if once.IsZero() {
+		f.Values.Set("once", web.Service.NewID().String())
+	}
 	body := bulkForm{form: f, Action: action, Count: int64(len(ids)), Filter: queryOf(f.Values)}
+	if err := web.planBulk(r.Context(), who, &body, ids, records); err != nil {
+		return err
+	}
 	v := view.Page{Title: web.t(r, "bulk."+action), Nav: "warranties", Who: who, Body: body}
 	return web.show(w, r, f.status, "bulk", v)
+}
+
+// digestOf is of what a person saw selected, so that nothing else is changed.
+func digestOf(ids []warranty.ID) string {
+	sorted := slices.SortedFunc(slices.Values(ids), func(a, b warranty.ID) int { return slices.Compare(a[:], b[:]) })
+	h := sha256.New()
+	for _, id := range sorted {
+		h.Write(id[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// planBulk finds what an action will do with the selected warranties, as far as it is known before. Those of ids without a
+// record are gone.
+func (web *Web) planBulk(
+	ctx context.Context, who warranty.Principal, body *bulkForm, ids []warranty.ID, records []warranty.Warranty,
+) (err error) {
+	var claimed map[warranty.ID]bool
+	if body.Action == jobs.Delete {
+		if claimed, err = web.Service.Store.WithOpenClaim(ctx, who.Account.ID, ids); err != nil {
+			return err
+		}
+	}
+	for range len(ids) - len(records) {
+		body.Stay = jobs.AddTo(body.Stay, "", jobs.Gone, warranty.Text{})
+	}
+	for _, record := range records {
+		if reason, text, stays := jobs.Stays(body.Action, body.Value("value"), record, claimed[record.ID]); stays {
+			body.Stay = jobs.AddTo(body.Stay, string(record.ReferenceNumber), reason, text)
+			continue
+		}
+		if body.Will++; len(body.Rows) < bulkRows {
+			body.Rows = append(body.Rows, record)
+		}
+		if !record.Roles.Has(warranty.Owner) {
+			body.Others++
+		}
+		if record.Offer.Open(web.Service.Now()) {
+			body.Offered++
+		}
+	}
+	return nil
 }
 
 // bulkValue returns why the value of an action is invalid, or "".
@@ -112,10 +189,13 @@ func (web *Web) bulkValue(words view.Reader, f form, action string) string {
 	return ""
 }
 
-// selected returns the ids of a form, or of everything that its filter selects.
-func (web *Web) selected(ctx context.Context, words view.Reader, who warranty.Principal, f form, all bool) ([]warranty.ID, error) {
-	var ids []warranty.ID
-	tooMany := warranty.Refuse(warranty.ValidationFailed, "%s", words.Text("bulk.too_many", maxBulk))
+// selected returns the ids of a form, or of everything that its filter selects, and the warranties that are not gone.
+func (web *Web) selected(
+	ctx context.Context, words view.Reader, who warranty.Principal, f form, all bool,
+) (ids []warranty.ID, records []warranty.Warranty, err error) {
+	tooMany := func(most int) error {
+		return warranty.Refuse(warranty.ValidationFailed, "%s", words.Text("bulk.too_many", most))
+	}
 	if all {
 		list := func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
 			return web.Service.ListWarranties(ctx, who, in)
@@ -123,28 +203,32 @@ func (web *Web) selected(ctx context.Context, words view.Reader, who warranty.Pr
 		err := pages.Each(ctx, list, filterOf(f.Values),
 			func(page warranty.Page[warranty.Warranty], fresh []int) error {
 				for _, i := range fresh {
-					ids = append(ids, page.Data[i].ID)
+					ids, records = append(ids, page.Data[i].ID), append(records, page.Data[i])
 				}
 				if len(ids) > maxBulk {
-					return tooMany
+					return tooMany(maxBulk)
 				}
 				return nil
 			})
-		return ids, err
+		return ids, records, err
 	}
 	for _, text := range f.Values["id"] {
 		id, err := warranty.ParseID(text)
 		if err != nil {
-			return nil, errForm
+			return nil, nil, errForm
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 		if len(ids) > warranty.MaxLimit {
-			return nil, tooMany
+			return nil, nil, tooMany(warranty.MaxLimit)
 		}
 	}
-	return ids, nil
+	err = web.records(ctx, who, ids, func(record warranty.Warranty) error {
+		records = append(records, record)
+		return nil
+	})
+	return ids, records, err
 }
 
 // records returns warranties by their ids, without those that are gone.
@@ -190,8 +274,10 @@ const (
 )
 
 // startBulk starts a job that changes warranties, and waits a moment for its end.
-func (web *Web) startBulk(w http.ResponseWriter, r *http.Request, who warranty.Principal, in jobs.Bulk) error {
-	job, err := web.Jobs.Start(r.Context(), who, jobs.BulkKind, in, int64(len(in.IDs)))
+func (web *Web) startBulk(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, once warranty.ID, in jobs.Bulk,
+) error {
+	job, err := web.Jobs.StartOnce(r.Context(), who, once, jobs.BulkKind, in, int64(len(in.IDs)))
 	if err != nil {
 		return err
 	}

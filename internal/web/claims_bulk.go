@@ -220,6 +220,16 @@ type claimsResult struct {
 // Done returns how many claims were changed and stay so.
 func (b claimsResult) Done() int64 { return b.Count(warranty.ClaimDone) }
 
+// Again returns the claims that were given back, with their versions, to do it again with what was typed.
+func (b claimsResult) Again() (list []string) {
+	for _, r := range b.Results {
+		if r.Outcome == warranty.ClaimUndone && r.Claim != nil {
+			list = append(list, claimVersion(*r.Claim))
+		}
+	}
+	return list
+}
+
 // Left returns how many claims were skipped or kept.
 func (b claimsResult) Left() int64 {
 	return b.Count(warranty.ClaimSkipped) + b.Count(warranty.ClaimKept)
@@ -268,7 +278,26 @@ func (web *Web) undoClaims(w http.ResponseWriter, r *http.Request, who warranty.
 		return redirect(w, r, "/jobs/"+id.String()+"?done="+done)
 	}
 	_, kept := queueOf(r.URL.Query(), 1)
-	return redirect(w, r, withDone(claimLink(before.Results[0].ClaimID, kept), done))
+	next := withDone(claimLink(before.Results[0].ClaimID, kept), done)
+	if done == "undone" {
+		next += "&undone=" + id.String()
+	}
+	return redirect(w, r, next)
+}
+
+// typedOf returns what was typed for the decision on a claim that was undone, if the address of the page names it.
+func (web *Web) typedOf(r *http.Request, who warranty.Principal, claim warranty.ID) url.Values {
+	id, err := warranty.ParseID(r.URL.Query().Get("undone"))
+	if err != nil {
+		return nil
+	}
+	b, err := web.Service.GetBulk(r.Context(), who, warranty.GetBulk{ID: id})
+	if err != nil || !b.Single || b.UndoneAt == nil || b.Results[0].ClaimID != claim {
+		return nil // the link is old or wrong
+	}
+	return url.Values{
+		"body": {b.Typed.Message}, "resolution": {b.Typed.Resolution.String()}, "resolution_note": {b.Typed.Note},
+	}
 }
 
 // decided is the decision that led to a page, which can be undone there.

@@ -62,7 +62,7 @@ func TestWebBulkClaims(t *testing.T) {
 	b.Get(resolved.Location).Says(t, "resolved", 200, "10 claims resolved.")
 	b.Post("/claims/bulk", append([]string{"action", "resolve", "go", "1"}, selected(rest, 1)...)...).Says(t, "no resolution", 422, "Mark 1 claim as resolved")
 	equal(t, "undo", b.Post(resolved.Location+"/undo").Status, http.StatusSeeOther)
-	b.Get(resolved.Location).Says(t, "undone", 200, "10 claims changed back.")
+	b.Get(resolved.Location).Says(t, "undone", 200, "10 claims changed back.", "Change and repeat", `name="resolution" value="repaired"`)
 	equal(t, "again", b.Post(resolved.Location+"/undo").Location, resolved.Location+"?done=undo_late")
 	b.Get("/claims").Says(t, "the queue", 200, "34 claims wait for you")
 	german := w.SignedIn(t, shop)
@@ -100,7 +100,8 @@ func TestUndoADecisionOnItsPage(t *testing.T) {
 	banner.Says(t, "the next claim", 200, "Rejected: Lamp 0", "Nora", "2 left.", "The email is sent in half a minute.", ">Undo<")
 	undo := regexp.MustCompile(`action="(/jobs/[^"]+)"`).FindStringSubmatch(banner.Body)[1]
 	undone := b.Send("POST", strings.ReplaceAll(undo, "&amp;", "&"), url.Values{"account": {shop.ID}}, "Sec-Fetch-Site", "same-origin")
-	b.Get(undone.Location).Says(t, "undone", 200, "Undone.", "Your decision", "Lamp 0", "1 of 3")
+	b.Get(undone.Location).Says(t, "undone", 200, "Undone.", "Your decision", "Lamp 0", "1 of 3", ">Too old.</textarea>")
+	b.Get("/claims/"+ids[1]+"?"+undone.Location[strings.Index(undone.Location, "undone="):]).Hides(t, "another claim", "Too old.")
 	next = decide(ids[0], "action", "approve").Location
 	w.Clock.Advance(warranty.DecisionUndo)
 	late := b.Get(next)

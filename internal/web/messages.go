@@ -117,6 +117,9 @@ func (web *Web) claimDetail(
 	if d.Place, err = web.placeOf(r, who, c.ID); err != nil {
 		return d, err
 	}
+	if d.Values == nil {
+		d.Values = web.typedOf(r, who, c.ID)
+	}
 	d.Decided = web.decidedOf(r, who, d.Place)
 	if d.Muted, err = web.Service.Muted(ctx, who, c.ID); err != nil {
 		return d, err
