@@ -92,7 +92,7 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	if err := who.Account.Require(warranty.Member); err != nil {
 		return err
 	}
-	seen := digestOf(ids)
+	seen := digestOf(who.Account.ID, ids)
 	if f.Values.Has("value") {
 		wrong := web.bulkValue(web.reader(r), f, action)
 		switch {
@@ -119,10 +119,11 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	return web.show(w, r, f.status, "bulk", v)
 }
 
-// digestOf is of what a person saw selected, so that nothing else is changed.
-func digestOf(ids []warranty.ID) string {
+// digestOf is of what a person saw selected in an account, so that nothing else is changed.
+func digestOf(account warranty.ID, ids []warranty.ID) string {
 	sorted := slices.SortedFunc(slices.Values(ids), func(a, b warranty.ID) int { return slices.Compare(a[:], b[:]) })
 	h := sha256.New()
+	h.Write(account[:])
 	for _, id := range sorted {
 		h.Write(id[:])
 	}
