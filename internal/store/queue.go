@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"warranty.example/svc/internal/store/engine"
@@ -117,7 +118,7 @@ func (q *queueList) place(ctx context.Context, db *engine.DB, id warranty.ID) (p
 		var at int64 // queued_at
 		found := false
 		if err := r.Query(ctx, fmt.Sprintf(`SELECT a.queued_at FROM %s AND a.item_id = $%d`, q.where, n+1),
-			func(r *engine.Row) error { at, found = r.Int(), true; return nil }, append(q.args[:n:n], id)...); err != nil {
+			func(r *engine.Row) error { at, found = r.Int(), true; return nil }, slices.Concat(q.args, []any{id})...); err != nil {
 			return err
 		}
 		if !found {
@@ -127,7 +128,8 @@ func (q *queueList) place(ctx context.Context, db *engine.DB, id warranty.ID) (p
 				return nil
 			}, q.args...)
 		}
-		key, value, args := `a.item_id`, fmt.Sprintf(`$%d`, n+1), append(q.args[:n:n], id)
+		args := slices.Concat(q.args, []any{id})
+		key, value := `a.item_id`, fmt.Sprintf(`$%d`, n+1)
 		if len(q.order) > 1 {
 			key, value, args = `(a.queued_at, a.item_id)`, fmt.Sprintf(`($%d, $%d)`, n+2, n+1), append(args, at)
 		}
