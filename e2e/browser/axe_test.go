@@ -3,9 +3,9 @@
 package browser
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,18 +15,21 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// looks are the color schemes and widths to check, each with the axe rules to run. Between light
-// and dark only colors change, so only the color rules run again.
+//go:embed testdata/axe/axe.min.js
+var axe string
+
+// looks are the color schemes and widths to check. Schemes differ in colors and widths in layout, so two looks run every
+// rule, and the other two check the colors of the kinds of elements that they have not shown before.
 var looks = []struct {
 	scheme string
 	width  int64
-	rules  string
-}{{"light", 1280, everyRule}, {"dark", 1280, colourRules}, {"dark", 320, everyOther}, {"light", 320, colourRules}}
+	whole  bool
+}{{"light", 1280, true}, {"dark", 320, true}, {"dark", 1280, false}, {"light", 320, false}}
 
 const (
-	everyRule   = `{type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}`
-	everyOther  = everyRule + `, rules: {"color-contrast": {enabled: false}, "link-in-text-block": {enabled: false}}`
-	colourRules = `["color-contrast", "link-in-text-block"]`
+	everyRule  = `{type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}`
+	everyOther = everyRule + `, rules: {"color-contrast": {enabled: false}, "link-in-text-block": {enabled: false}}`
+	colorRules = `["color-contrast", "link-in-text-block"]`
 )
 
 // keepFewArticles removes all but the first articles of the API reference, which differ only in their texts. axe takes
@@ -39,17 +42,12 @@ const keepFewArticles = `for (const a of [...document.querySelectorAll("main art
 func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	axe, err := os.ReadFile("testdata/axe/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, all := s.company(t)
 	mustLeaveNothingOut(t, all)
-	seen := &seen{}
-	s.eachVisit(t, all, (*tab).another, func(t *testing.T, b *tab, v visit) { inspect(t, b, v, string(axe), seen) })
+	s.eachVisit(t, all, (*tab).another, inspect)
 }
 
-// seen records the dialogs and tabs that were checked, so that shared ones are checked once.
+// seen records what was checked, so that what pages share is checked once.
 type seen struct{ sync.Map }
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
@@ -60,17 +58,10 @@ func (s *seen) before(id string) bool {
 }
 
 // inspect checks one page.
-func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
+func inspect(t *testing.T, b *tab, v visit) {
+	seen := &b.site.checked
 	b.look(t, looks[0].scheme, looks[0].width)
 	b.mustVisit(t, v)
-	eval[chromedp.Void](t, b, axe)
-	inAllLooks := func(what string) {
-		for _, look := range looks {
-			b.look(t, look.scheme, look.width)
-			b.mustPassAxe(t, fmt.Sprintf("%s, %s, %d px", what, look.scheme, look.width), look.rules)
-			b.mustNotScrollSideways(t, look.width)
-		}
-	}
 	b.mustStayInTheRail(t)
 	b.look(t, "light", 320)
 	b.mustNotScrollSideways(t, 320) // also with details closed
@@ -78,17 +69,17 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 	if eval[int](t, b, `document.querySelectorAll("main article.card").length`) > 5 {
 		b.mustNotScrollSidewaysWithAnyTab(t)
 		b.look(t, looks[0].scheme, looks[0].width)
-		b.mustPassAxe(t, "the whole page", everyOther)
+		b.mustPassAxe(t, "the whole page", everyOther, "document")
 		eval[chromedp.Void](t, b, keepFewArticles)
 	}
-	inAllLooks("page")
+	b.mustPassAxeInAllLooks(t, "page", "document")
 	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("dialog")].map(d => d.id)`) {
 		if seen.before("dialog " + id) {
 			continue
 		}
 		dialog := fmt.Sprintf("document.getElementById(%q)", id)
 		eval[chromedp.Void](t, b, dialog+".showModal()")
-		inAllLooks("dialog " + id)
+		b.mustPassAxeInAllLooks(t, "dialog "+id, dialog)
 		eval[chromedp.Void](t, b, dialog+".close()")
 	}
 	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("[popover]")].map(p => p.id)`) {
@@ -97,7 +88,7 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 		}
 		popover := fmt.Sprintf("document.getElementById(%q)", id)
 		eval[chromedp.Void](t, b, popover+".showPopover()")
-		inAllLooks("popover " + id)
+		b.mustPassAxeInAllLooks(t, "popover "+id, popover)
 		eval[chromedp.Void](t, b, popover+".hidePopover()")
 	}
 	// Check the first tabs of all tab lists together, then the second ones.
@@ -111,7 +102,7 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 			continue
 		}
 		b.clickAll(t, unseen)
-		inAllLooks(fmt.Sprintf("tabs %q", unseen))
+		b.mustPassAxeInAllLooks(t, fmt.Sprintf("tabs %q", unseen), `document.querySelector("main")`)
 	}
 	b.mustBeQuiet(t)
 }
@@ -150,13 +141,55 @@ func (b *tab) mustNotScrollSidewaysWithAnyTab(t *testing.T) {
 	b.clickAll(t, b.tabsAt(t, 0))
 }
 
-// mustPassAxe fails for each violation that axe finds.
-func (b *tab) mustPassAxe(t *testing.T, what, rules string) {
+// mustPassAxeInAllLooks runs axe on an element in every look.
+func (b *tab) mustPassAxeInAllLooks(t *testing.T, what, element string) {
 	t.Helper()
+	for _, look := range looks {
+		b.look(t, look.scheme, look.width)
+		b.mustNotScrollSideways(t, look.width)
+		in := fmt.Sprintf("%s, %s, %d px", what, look.scheme, look.width)
+		if look.whole {
+			b.mustPassAxe(t, in, everyRule, element)
+		} else if fresh := b.freshKinds(t, element, fmt.Sprint(look)); fresh != "" {
+			b.mustPassAxe(t, in, colorRules, fresh)
+		}
+	}
+}
+
+// freshKinds returns an expression for one visible element of each kind that was not shown in this look before, or nothing
+// if there is none. Elements with the same classes, in parents with the same classes, are of a kind.
+func (b *tab) freshKinds(t *testing.T, element, look string) string {
+	t.Helper()
+	kinds := eval[[]string](t, b, `(() => {
+		window.kinds = {}
+		const name = e => e ? e.tagName + "." + (e.getAttribute("class") ?? "") + " " : ""
+		for (const e of `+element+`.querySelectorAll("*")) {
+			const parent = e.parentElement
+			if (e.checkVisibility()) window.kinds[name(parent?.parentElement) + name(parent) + name(e)] ??= e
+		}
+		return Object.keys(window.kinds)
+	})()`)
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return b.site.checked.before(look + kind) })
+	if len(kinds) == 0 {
+		return ""
+	}
+	list, err := json.Marshal(kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(list) + `.map(kind => window.kinds[kind])`
+}
+
+// mustPassAxe fails for each violation that axe finds in an element or in a list of elements.
+func (b *tab) mustPassAxe(t *testing.T, what, rules, elements string) {
+	t.Helper()
+	if eval[bool](t, b, `window.axe === undefined`) {
+		eval[chromedp.Void](t, b, axe)
+	}
 	found := eval[[]struct {
 		ID, Impact, Help string
 		Nodes            []struct{ HTML, FailureSummary string }
-	}](t, b, `axe.run(document, {
+	}](t, b, `axe.run(`+elements+`, {
 			resultTypes: ["violations"], elementRef: false, selectors: false, preload: false, runOnly: `+rules+`
 		}).then(r => r.violations.map(v => ({
 			ID: v.id, Impact: v.impact, Help: v.help,

@@ -51,6 +51,8 @@ type site struct {
 	gather sync.Once
 	people map[string]*tab // see company
 	pages  []visit         // see visits
+
+	checked seen // by axe
 }
 
 var shared struct {

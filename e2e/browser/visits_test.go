@@ -432,6 +432,7 @@ var notPages = map[string]bool{
 	"GET /settings":                        true,
 	"GET /settings/api/tokens":             true,
 	"GET /settings/api/tokens/{id}/rotate": true,
+	"GET /customers/export.csv":            true,
 	"GET /warranties/export.csv":           true,
 	"GET /warranties/{id}/certificate.pdf": true,
 	"GET /warranties/import/template.csv":  true,
