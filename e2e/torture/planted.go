@@ -38,7 +38,7 @@ var plants = []plant{
 		{"internal/files/files.go", "	if err := d.disk.sync(string(Complete)); err != nil {", "	if " + on("folder-sync", 1) + " {\n		return nil\n	}\n	if err := d.disk.sync(string(Complete)); err != nil {"}}},
 	{"wal-sync", "SQLite does not sync its log", "sqlite/power", []string{"lost", "half", "corrupt", "down"}, []edit{
 		{"internal/store/engine/sqlite.go", `cmp.Or(f.synchronous, "FULL")`, `cmp.Or(f.synchronous, planted.Choose("wal-sync", "OFF", "FULL"))`}}},
-	{"access-row", "a seller's access row is sometimes missing", "sqlite/kill", []string{"half", "lost"}, []edit{
+	{"access-row", "a seller's access row is sometimes missing", "sqlite/kill", []string{"half", "lost", "doubled"}, []edit{
 		{"internal/store/sellers.go", "	return true, t.grant(account, id, warranty.NewRoles(warranty.Seller))", "	if " + on("access-row", 9) + " {\n		return true, nil\n	}\n	return true, t.grant(account, id, warranty.NewRoles(warranty.Seller))"}}},
 	{"access-stays", "a deleted record keeps its access rows", "sqlite/kill", []string{"half"}, []edit{
 		{"internal/store/warranties.go", "	return t.dropAccess(w.ID)\n}", "	if " + on("access-stays", 3) + " {\n		return nil\n	}\n	return t.dropAccess(w.ID)\n}"}}},

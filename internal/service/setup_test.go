@@ -139,7 +139,9 @@ func TestSignupIsChosenAtTheSetUp(t *testing.T) {
 			return other.Do(made("POST", "/api/auth/register", "", fields{"name": name, "email": name + "@people.example", "password": passwordCanary}))
 		}
 		refused(t, "registering", register("kim"), warranty.RoleNotAllowed)
+		w.Service.SignupSet = true // only administrators found organizations otherwise
 		shop, lia := w.issuer("Ann"), w.person("Lia", true)
+		w.Service.SignupSet = false
 		shop.sells(warranty.CreateWarranty{CustomerEmail: "kim@people.example"})
 		taken, err := other.Service.RegisterHandover(ctx, warranty.Principal{}, warranty.RegisterHandover{Code: w.mailedCode("kim@people.example")})
 		if err != nil || taken.User.Email != "kim@people.example" {

@@ -9,7 +9,7 @@ import (
 
 // Patience is the timeout for anything that takes a fraction of a second on an idle machine. It only ends
 // tests that hang; no test asserts on it.
-const Patience = time.Minute
+const Patience = 5 * time.Minute
 
 // Wait polls until holds returns true, and fails the test after Patience with what it waited for.
 func Wait(t testing.TB, what string, holds func() bool) {
