@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"warranty.example/svc/e2e/lab"
+	"warranty.example/svc/internal/testenv"
 )
 
 // batchSize is the most items of a batch.
@@ -34,6 +35,10 @@ func batchOf(secret string, number int) lab.Call {
 // sendBatch sends a batch and returns how many of its items were created.
 func sendBatch(p *lab.Process, secret string, number int) (created int, err error) {
 	a, err := p.Try(batchOf(secret, number))
+	for deadline := time.Now().Add(testenv.Patience); err == nil && a.Status == http.StatusServiceUnavailable &&
+		time.Now().Before(deadline); a, err = p.Try(batchOf(secret, number)) {
+		time.Sleep(time.Second) // a busy database; the idempotency key makes it safe to send it again
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -187,7 +187,9 @@ func TestJourneyOfACall(t *testing.T) {
 		}
 		b.until(t, focused+` === "palette-q"`)
 		n.fields++
-		b.leads(t, keys("mueller"+kb.Enter))
+		b.do(t, keys("mueller"))
+		b.until(t, `document.querySelectorAll("#palette-hits [role=option]").length > 0`) // Enter opens the first of them
+		b.leads(t, keys(kb.Enter))
 		b.mustShow(t, "Andrea Müller", "Brandt refrigerator", "BF-86-20077", "Dyson V15")
 		n.clicks++
 		b.leads(t, chromedp.Click(`//main//li//a[normalize-space()="Brandt refrigerator"]`, chromedp.NodeVisible))
