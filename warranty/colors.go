@@ -20,7 +20,7 @@ const (
 	grayChroma = .03
 )
 
-// The backgrounds of pages, papers and emails that are hardest to read on.
+// The backgrounds of pages and papers that are hardest to read on.
 const (
 	lightGround Color = "#ffffff"
 	darkGround  Color = "#182023"

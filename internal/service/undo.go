@@ -89,7 +89,7 @@ func (s *Service) DeleteInJob(ctx context.Context, p warranty.Principal, in warr
 var errWarrantyChanged = warranty.Refuse(warranty.PreconditionFailed, "It was changed since.")
 
 // UndoInJob gives a warranty back what a job changed. A change that was undone before is no error. It returns an
-// error if the record was changed since, if the principal may not change it any more, or if its email was sent.
+// error if the record was changed since, if the principal may no longer change it, or if its email was sent.
 func (s *Service) UndoInJob(ctx context.Context, p warranty.Principal, change store.JobChange) error {
 	var before undoing
 	if err := json.Unmarshal([]byte(change.Before), &before); err != nil {
