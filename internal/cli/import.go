@@ -178,14 +178,17 @@ func (i *importer) service() (sheet.Service, error) {
 	if err != nil {
 		return sheet.Service{}, err
 	}
-	create := bind(remote, api.CreateBatch)
+	create, update := bind(remote, api.CreateBatch), bind(remote, api.UpdateWarranty)
 	return sheet.Service{
 		Lookup: bind(remote, api.LookupWarranties),
 		Batch: func(ctx context.Context, in warranty.CreateBatch, _ []int64) (warranty.BatchResults, error) {
 			return create(ctx, in)
 		},
-		Get:    bind(remote, api.GetWarranty),
-		Update: bind(remote, api.UpdateWarranty),
+		Get: bind(remote, api.GetWarranty),
+		Update: func(ctx context.Context, in warranty.UpdateWarranty, _ int64) error {
+			_, err := update(ctx, in)
+			return err
+		},
 	}, nil
 }
 

@@ -18,13 +18,19 @@ const (
 	Cancel      = "cancelled"
 	HandOver    = "handover"
 	Delete      = "delete"
+	Confirm     = "confirm"
+	Decline     = "decline"
 )
+
+// Decides reports whether an action is on warranties that wait for the account's confirmation.
+func Decides(action string) bool { return action == Confirm || action == Decline }
 
 // Bulk is an action on many warranties.
 type Bulk struct {
 	Action string        `json:"action"`
 	Value  string        `json:"value"` // the category, the reason or the address
 	IDs    []warranty.ID `json:"ids"`
+	Tags   []string      `json:"tags,omitempty"` // the versions that were seen, to confirm or decline
 }
 
 // BulkResult is the progress and the result of an action on many warranties.
@@ -55,6 +61,8 @@ const (
 	OpenClaim = "open_claim"
 	Gone      = "gone"
 	Already   = "already"
+	Changed   = "changed"   // since the person saw it
+	Withdrawn = "withdrawn" // names another seller, or was deleted
 )
 
 // Limits of the reasons in a result.
@@ -189,6 +197,9 @@ func (js *Jobs) change(ctx context.Context, p warranty.Principal, in Bulk, id wa
 		return js.Service.OfferInJob(ctx, p, warranty.OfferHandover{ID: key, CustomerEmail: in.Value}, row)
 	case Delete:
 		return js.Service.DeleteInJob(ctx, p, warranty.DeleteWarranty{ID: key}, row)
+	case Confirm, Decline:
+		decision := warranty.DecideConfirmation{ID: key, Decision: warranty.Decision(in.Action), IfMatch: in.Tags[row.Row]}
+		return js.Service.DecideInJob(ctx, p, decision, row)
 	}
 	return fmt.Errorf("unknown action %q", in.Action)
 }
@@ -201,33 +212,44 @@ func (js *Jobs) undoBulk(ctx context.Context, p warranty.Principal, j *warranty.
 			return err
 		}
 	}
-	changes, err := js.Service.Store.JobChanges(ctx, j.ID)
+	kept, err := js.undoChanges(ctx, p, j, result.Action, save)
 	if err != nil {
 		return err
 	}
-	result.Kept = nil
-	for i, c := range changes {
+	result.Kept = kept
+	text, err := json.Marshal(result)
+	j.Result = string(text)
+	return err
+}
+
+// undoChanges gives warranties back what a job changed, and returns why others stay as they are.
+func (js *Jobs) undoChanges(
+	ctx context.Context, p warranty.Principal, j *warranty.Job, action string, save func() error,
+) (kept []BulkGroup, err error) {
+	changes, err := js.Service.Store.JobChanges(ctx, j.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
 		if c.Undone == nil {
 			err := js.Service.UndoInJob(ctx, p, c)
 			refusal := new(warranty.Error)
 			switch {
 			case err == nil:
 			case errors.As(err, &refusal) && ofRecord(refusal):
-				reason, text := WhySkipped("", refusal)
-				result.Kept = AddTo(result.Kept, js.referenceOf(ctx, p, c.Record), reason, text)
+				reason, text := WhySkipped(action, refusal)
+				kept = AddTo(kept, js.referenceOf(ctx, p, c.Record), reason, text)
 			default:
-				return err
+				return nil, err
 			}
 		}
-		if j.Done = int64(i + 1); j.Done%saveEvery == 0 {
+		if j.Done++; j.Done%saveEvery == 0 {
 			if err := save(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	text, err := json.Marshal(result)
-	j.Result = string(text)
-	return err
+	return kept, nil
 }
 
 // WhySkipped returns why a warranty was not changed, in words that several warranties can share.
@@ -235,6 +257,10 @@ func WhySkipped(action string, refusal *warranty.Error) (reason string, text war
 	switch {
 	case action == Delete && refusal.Code == warranty.InUse:
 		return OpenClaim, text
+	case Decides(action) && errors.Is(refusal, warranty.ErrChanged):
+		return Changed, text
+	case Decides(action) && refusal.Code == warranty.NotFound:
+		return Withdrawn, text
 	case refusal.Code == warranty.NotFound:
 		return Gone, text
 	case len(refusal.Fields) > 0:

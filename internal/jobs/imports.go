@@ -31,15 +31,11 @@ type ImportResult struct {
 	LeftOut string `json:"left_out,omitempty"`
 }
 
-// SheetService returns the operations that an import needs, acting for a principal.
+// SheetService returns the operations that previewing an import needs, acting for a principal.
 func SheetService(s *service.Service, p warranty.Principal) sheet.Service {
 	return sheet.Service{
 		Lookup: acting(p, s.LookupWarranties),
-		Batch: func(ctx context.Context, in warranty.CreateBatch, _ []int64) (warranty.BatchResults, error) {
-			return s.CreateBatch(ctx, p, in)
-		},
 		Get:    acting(p, s.GetWarranty),
-		Update: acting(p, s.UpdateWarranty),
 	}
 }
 
@@ -50,7 +46,7 @@ func acting[In, Out any](
 	return func(ctx context.Context, in In) (Out, error) { return do(ctx, p, in) }
 }
 
-// runImport performs the job of an import. Rows that created a warranty before an interruption are skipped.
+// runImport performs the job of an import. Rows that created or changed a warranty before an interruption are skipped.
 func (js *Jobs) runImport(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 	var in Import
 	if err := json.Unmarshal([]byte(j.Input), &in); err != nil {
@@ -69,16 +65,17 @@ func (js *Jobs) runImport(ctx context.Context, p warranty.Principal, j *warranty
 	note := func(counts sheet.Counts) error {
 		result.Counts = counts
 		result.NotEmailed += before.NotEmailed
-		updated := min(before.Updated, counts.AlreadyImported) // they are up to date now
-		result.Updated, result.AlreadyImported = counts.Updated+updated, counts.AlreadyImported-updated
 		text, err := json.Marshal(result)
 		j.Done, j.Result = int64(counts.Rows), string(text)
 		return err
 	}
 	im := sheet.Import{Service: SheetService(js.Service, p), AllowDuplicates: in.AllowDuplicates, Update: in.Update}
-	im.Done = func(line int) bool { return done[int64(line)] }
+	im.Done = func(line int) sheet.Outcome { return done[int64(line)] }
 	im.Service.Batch = func(ctx context.Context, in warranty.CreateBatch, lines []int64) (warranty.BatchResults, error) {
 		return js.Service.CreateBatchInJob(ctx, p, in, j.ID, lines)
+	}
+	im.Service.Update = func(ctx context.Context, in warranty.UpdateWarranty, line int64) error {
+		return js.Service.UpdateInJob(ctx, p, in, service.JobRow{Job: j.ID, Row: line})
 	}
 	im.Counted = func(counts sheet.Counts) error {
 		if counts.Rows%saveEvery != 0 {

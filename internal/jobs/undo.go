@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -20,7 +21,7 @@ func undoFor(j warranty.Job) time.Duration {
 		return 0
 	}
 	switch of.Action {
-	case Void, Cancel, HandOver:
+	case Void, Cancel, HandOver, Confirm:
 		return warranty.BulkUndo
 	case Delete:
 		return warranty.TrashLifetime
@@ -80,9 +81,12 @@ func (js *Jobs) Undo(ctx context.Context, p warranty.Principal, id warranty.ID) 
 type Undone struct {
 	Deleted int64                `json:"deleted"`
 	Kept    []warranty.Reference `json:"kept"` // registered, changed or used, so they stay
+	// KeptChanges is why warranties were not changed back.
+	KeptChanges []BulkGroup `json:"kept_changes,omitempty"`
 }
 
-// undo deletes the warranties that a job created and nobody registered, changed or used since then.
+// undo deletes the warranties that a job created and nobody registered, changed or used since then, and gives those
+// that it changed back what they were.
 func (js *Jobs) undo(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 	if err := p.Account.Require(warranty.Member); err != nil {
 		return err
@@ -99,7 +103,11 @@ func (js *Jobs) undo(ctx context.Context, p warranty.Principal, j *warranty.Job,
 		ended = *j.EndedAt
 	}
 	out := Undone{Kept: []warranty.Reference{}}
-	for i, id := range ids {
+	j.Done = 0
+	if out.KeptChanges, err = js.undoChanges(ctx, p, j, "", save); err != nil {
+		return err
+	}
+	for _, id := range ids {
 		key := warranty.WarrantyKey{ID: id}
 		err := js.Service.DeleteUntouched(ctx, p, key, ended)
 		var refusal *warranty.Error
@@ -115,8 +123,7 @@ func (js *Jobs) undo(ctx context.Context, p warranty.Principal, j *warranty.Job,
 		default:
 			return err
 		}
-		j.Done = int64(i + 1)
-		if i%50 == 49 {
+		if j.Done++; j.Done%saveEvery == 0 {
 			if err := save(); err != nil {
 				return err
 			}
@@ -127,12 +134,19 @@ func (js *Jobs) undo(ctx context.Context, p warranty.Principal, j *warranty.Job,
 	return err
 }
 
-// rows returns the rows of a job that created a warranty.
-func (js *Jobs) rows(ctx context.Context, job warranty.ID) (map[int64]bool, error) {
+// rows returns what rows of an import did before an interruption.
+func (js *Jobs) rows(ctx context.Context, job warranty.ID) (map[int64]sheet.Outcome, error) {
 	rows, _, err := js.Service.Store.JobRecords(ctx, job)
-	done := make(map[int64]bool, len(rows))
+	if err != nil {
+		return nil, err
+	}
+	changes, err := js.Service.Store.JobChanges(ctx, job)
+	done := make(map[int64]sheet.Outcome, len(rows)+len(changes))
 	for _, row := range rows {
-		done[row] = true
+		done[row] = sheet.Created
+	}
+	for _, c := range changes {
+		done[c.Row] = sheet.Updated
 	}
 	return done, err
 }

@@ -316,7 +316,7 @@ func (b *batch) update(ctx context.Context, it *item, id warranty.ID) error {
 	}
 	in.ID = key
 	it.status = warranty.BatchUpdated
-	it.made, err = b.UpdateWarranty(ctx, b.p, in)
+	it.made, err = b.updateWarranty(ctx, b.p, in, it.row)
 	return err
 }
 

@@ -45,13 +45,17 @@ func (s *Service) askSeller(tx *store.Tx, p warranty.Principal, w warranty.Warra
 	return tx.TellSellers(n, *w.SellerEmail, now.Add(gatherNew))
 }
 
-// tellConfirmed notes for its owner that a seller confirmed a warranty.
-func (s *Service) tellConfirmed(tx *store.Tx, p warranty.Principal, e warranty.Event) error {
+// tellConfirmed notes for its owner that a seller confirmed a warranty, for a row of a job if there is one.
+func (s *Service) tellConfirmed(tx *store.Tx, p warranty.Principal, e warranty.Event, row *JobRow) error {
 	if s.Silent {
 		return nil
 	}
 	n := store.Notice{Kind: store.ConfirmedNotice, Warranty: e.SubjectID, From: noticeFrom(p), Event: e.ID}
-	return tx.TellOwners(n, e.At.Add(gatherFor))
+	due := e.At.Add(gatherFor)
+	if row != nil {
+		due = e.At.Add(warranty.BulkUndo + bulkRuns)
+	}
+	return tx.TellOwners(n, due)
 }
 
 // tellIssuer notes for the organization that issued a warranty that a customer registered it, or that it has a new owner.

@@ -32,8 +32,9 @@ func (w *world) importing(p person) sheet.Service {
 		Get: func(ctx context.Context, in warranty.GetWarranty) (warranty.Warranty, error) {
 			return w.Service.GetWarranty(ctx, p.Principal, in)
 		},
-		Update: func(ctx context.Context, in warranty.UpdateWarranty) (warranty.Warranty, error) {
-			return w.Service.UpdateWarranty(ctx, p.Principal, in)
+		Update: func(ctx context.Context, in warranty.UpdateWarranty, _ int64) error {
+			_, err := w.Service.UpdateWarranty(ctx, p.Principal, in)
+			return err
 		},
 	}
 }
@@ -211,15 +212,15 @@ func TestImportThatEndedEarlyIsFinished(t *testing.T) {
 					}
 					return made, err
 				}
-				broken.Update = func(ctx context.Context, in warranty.UpdateWarranty) (made warranty.Warranty, err error) {
+				broken.Update = func(ctx context.Context, in warranty.UpdateWarranty, line int64) (err error) {
 					dice := random.IntN(6)
 					if dice != 0 {
-						made, err = real.Update(ctx, in)
+						err = real.Update(ctx, in, line)
 					}
 					if dice < 2 {
-						return made, crash
+						return crash
 					}
-					return made, err
+					return err
 				}
 				_, err := imported(t, text, sheet.Import{Service: broken})
 				if err == nil {

@@ -35,37 +35,44 @@ func (s *Service) ListConfirmations(
 func (s *Service) DecideConfirmation(
 	ctx context.Context, p warranty.Principal, in warranty.DecideConfirmation,
 ) (warranty.Confirmation, error) {
-	var c warranty.Confirmation
+	return s.decideConfirmation(ctx, p, in, nil)
+}
+
+// decideConfirmation is DecideConfirmation, for a row of a job if there is one.
+func (s *Service) decideConfirmation(
+	ctx context.Context, p warranty.Principal, in warranty.DecideConfirmation, row *JobRow,
+) (c warranty.Confirmation, err error) {
 	if err := in.Check(); err != nil {
 		return c, err
 	}
 	now := s.now()
 	confirmed := s.event(p, warranty.SellerHasConfirmed, unknownYet, now)
-	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
 		var from warranty.ID
-		var err error
 		if c, from, err = tx.LockConfirmation(p.Account.ID, in.ID); err != nil {
 			return err
 		}
 		if err := c.Decidable(in); err != nil {
 			return err
 		}
-		if in.Decision == warranty.Decline {
-			return s.decline(tx, p, &c, from, in.All(), now)
-		}
-		added, err := tx.AddSeller(p.Account.ID, c.WarrantyID, now)
-		if err == nil && added {
-			c, _, err = tx.LockConfirmation(p.Account.ID, in.ID) // it has a new version
-		}
-		c.Status = warranty.Confirmed
-		if err != nil || !added {
-			return err
-		}
-		confirmed.SubjectID = c.WarrantyID
-		if err := tx.InsertEvent(c.WarrantyID, confirmed); err != nil {
-			return err
-		}
-		return s.tellConfirmed(tx, p, confirmed)
+		return row.noteDecision(tx, p.Account.ID, c.WarrantyID, func() error {
+			if in.Decision == warranty.Decline {
+				return s.decline(tx, p, &c, from, in.All(), now)
+			}
+			added, err := tx.AddSeller(p.Account.ID, c.WarrantyID, now)
+			if err == nil && added {
+				c, _, err = tx.LockConfirmation(p.Account.ID, in.ID) // it has a new version
+			}
+			c.Status = warranty.Confirmed
+			if err != nil || !added {
+				return err
+			}
+			confirmed.SubjectID = c.WarrantyID
+			if err := tx.InsertEvent(c.WarrantyID, confirmed); err != nil {
+				return err
+			}
+			return s.tellConfirmed(tx, p, confirmed, row)
+		})
 	})
 	return c, err
 }

@@ -31,6 +31,8 @@ type undoing struct {
 	Seller  *warranty.ID             `json:"seller,omitempty"` // who had confirmed the record
 	Offer   *store.OfferState        `json:"offer,omitempty"`
 	Deleted bool                     `json:"deleted,omitzero"`
+	// Decided is what the account was to the warranty that it confirmed or declined.
+	Decided *store.SellerState `json:"decided,omitempty"`
 }
 
 // noteCreated notes in the transaction that creates a warranty that it belongs to the row.
@@ -68,6 +70,26 @@ func (r *JobRow) keepOffers(tx *store.Tx, id warranty.ID) (*store.OfferState, er
 	return &before, tx.KeepOffers(id, r.Job)
 }
 
+// noteDecision makes a decision about a locked warranty that names an account as its seller, and notes it if it changes
+// what the account is to the warranty.
+func (r *JobRow) noteDecision(tx *store.Tx, account, id warranty.ID, decide func() error) error {
+	if r == nil {
+		return decide()
+	}
+	before, err := tx.SellerState(account, id)
+	if err != nil {
+		return err
+	}
+	if err := decide(); err != nil {
+		return err
+	}
+	after, err := tx.SellerState(account, id)
+	if err != nil || after.Same(before) {
+		return err
+	}
+	return r.note(tx, id, after.Version, undoing{Decided: &before}, nil)
+}
+
 // UpdateInJob is UpdateWarranty for a row of a job.
 func (s *Service) UpdateInJob(ctx context.Context, p warranty.Principal, in warranty.UpdateWarranty, row JobRow) error {
 	_, err := s.updateWarranty(ctx, p, in, &row)
@@ -83,6 +105,14 @@ func (s *Service) OfferInJob(ctx context.Context, p warranty.Principal, in warra
 // DeleteInJob is DeleteWarranty for a row of a job.
 func (s *Service) DeleteInJob(ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty, row JobRow) error {
 	return s.deleteWarranty(ctx, p, in, &row)
+}
+
+// DecideInJob is DecideConfirmation for a row of a job.
+func (s *Service) DecideInJob(
+	ctx context.Context, p warranty.Principal, in warranty.DecideConfirmation, row JobRow,
+) error {
+	_, err := s.decideConfirmation(ctx, p, in, &row)
+	return err
 }
 
 // errWarrantyChanged means that someone changed a warranty after a job did.
@@ -101,6 +131,8 @@ func (s *Service) UndoInJob(ctx context.Context, p warranty.Principal, change st
 		undo = s.undoDelete
 	case before.Offer != nil:
 		undo = s.undoOffer
+	case before.Decided != nil:
+		undo = s.undoDecision
 	}
 	err := undo(ctx, p, change, before)
 	refusal := new(warranty.Error)
@@ -207,4 +239,33 @@ func (s *Service) undoDelete(ctx context.Context, p warranty.Principal, change s
 		return w, markUndone(tx, change, now)
 	})
 	return err
+}
+
+// undoDecision makes a warranty that the principal's account confirmed or declined wait for it again. Its owner is told
+// of no confirmation then.
+func (s *Service) undoDecision(
+	ctx context.Context, p warranty.Principal, change store.JobChange, before undoing,
+) error {
+	now := s.now()
+	left := s.event(p, warranty.SellerLeft, change.Record, now)
+	return s.writeAs(ctx, p, func(tx *store.Tx) error {
+		if _, _, err := tx.LockConfirmation(p.Account.ID, warranty.WarrantyKey{ID: change.Record}); err != nil {
+			return err
+		}
+		is, err := tx.SellerState(p.Account.ID, change.Record)
+		if err == nil && is.Version != change.Version {
+			err = errWarrantyChanged
+		}
+		if err != nil {
+			return err
+		}
+		if err := markUndone(tx, change, now); err != nil {
+			return err
+		}
+		err = tx.RestoreSeller(p.Account.ID, change.Record, is, *before.Decided, now)
+		if err != nil || !is.Confirmed(p.Account.ID) {
+			return err
+		}
+		return tx.InsertEvent(change.Record, left)
+	})
 }

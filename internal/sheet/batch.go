@@ -105,7 +105,7 @@ func (im *Import) settle(ctx context.Context, row *sending, result warranty.Batc
 	default:
 		*row.outcome = Created
 		if row.Status != warranty.Active {
-			_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: id, Status: &row.Status})
+			err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: id, Status: &row.Status}, int64(row.Line))
 		}
 	}
 	return false, err

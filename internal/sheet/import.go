@@ -13,9 +13,10 @@ import (
 type Service struct {
 	Lookup func(context.Context, warranty.LookupWarranties) (warranty.Lookups, error)
 	// Batch creates warranties. lines has the lines of the rows, in the order of the items.
-	Batch  func(ctx context.Context, in warranty.CreateBatch, lines []int64) (warranty.BatchResults, error)
-	Get    func(context.Context, warranty.GetWarranty) (warranty.Warranty, error)
-	Update func(context.Context, warranty.UpdateWarranty) (warranty.Warranty, error)
+	Batch func(ctx context.Context, in warranty.CreateBatch, lines []int64) (warranty.BatchResults, error)
+	Get   func(context.Context, warranty.GetWarranty) (warranty.Warranty, error)
+	// Update changes the warranty of a line.
+	Update func(ctx context.Context, in warranty.UpdateWarranty, line int64) error
 }
 
 // Outcome is the result for a row. In a dry run it is the expected result.
@@ -103,8 +104,9 @@ type Import struct {
 	Each func(Row, Outcome) error
 	// Counted is called after every row with the counts so far. It may be nil.
 	Counted func(Counts) error
-	// Done reports whether an earlier run of this import created the record of a line. It may be nil.
-	Done func(line int) bool
+	// Done returns whether an earlier run of this import Created or Updated the record of a line, or ToCreate. It may be
+	// nil.
+	Done func(line int) Outcome
 
 	Counts Counts
 }
@@ -232,8 +234,15 @@ func (im *Import) lookup(ctx context.Context, rows []Row) ([]warranty.Lookup, er
 
 // decide sets the outcome of a row, or reports that the row must be sent.
 func (im *Import) decide(ctx context.Context, row *Row, found warranty.Lookup, outcome *Outcome) (send bool, err error) {
-	done := im.Done != nil && im.Done(row.Line)
+	var before Outcome
+	if im.Done != nil {
+		before = im.Done(row.Line)
+	}
+	done := before == Created
 	switch {
+	case before == Updated:
+		*outcome = Updated
+		return false, nil
 	case done && (found.WarrantyID == nil || im.AllowDuplicates):
 		*outcome = Created
 		return false, nil
@@ -287,7 +296,8 @@ func (im *Import) finish(ctx context.Context, row Row, id warranty.ID) error {
 	if err != nil || w.Version != 1 || !row.describes(w) {
 		return err
 	}
-	_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: id}, Status: &row.Status, IfMatch: w.ETag()})
+	in := warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: id}, Status: &row.Status, IfMatch: w.ETag()}
+	err = im.Service.Update(ctx, in, int64(row.Line))
 	if isCode(err, warranty.PreconditionFailed) {
 		return nil // changed concurrently
 	}

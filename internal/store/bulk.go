@@ -39,9 +39,12 @@ type JobChange struct {
 	Undone  *time.Time   // when it was taken back
 }
 
-// InsertJobChange notes a change of a job. It fails with a duplicate if the row made one before.
+// InsertJobChange notes a change of a job, except of a record that the job created. It fails with a duplicate if the
+// row made one before.
 func (t *Tx) InsertJobChange(c JobChange) error {
-	return t.later(`INSERT INTO job_changes (job_id, row_number, record_id, version, before, mail_id) VALUES ($1, $2, $3, $4, $5, $6)`,
+	return t.later(`INSERT INTO job_changes (job_id, row_number, record_id, version, before, mail_id)
+		SELECT $1, $2, $3, $4, $5, $6
+		WHERE NOT EXISTS (SELECT 1 FROM job_records r WHERE r.job_id = $1 AND r.warranty_id = $3)`,
 		c.Job, c.Row, c.Record, c.Version, c.Before, c.Mail)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -196,6 +197,56 @@ func (t *Tx) RemoveSeller(account, id warranty.ID, now time.Time) error {
 		return err
 	}
 	return t.removeRoles(id, account, warranty.NewRoles(warranty.Seller))
+}
+
+// SellerState is what an account is to a warranty that names it as the seller.
+type SellerState struct {
+	Seller   *warranty.ID `json:"seller,omitempty"` // the account that has confirmed it
+	Role     bool         `json:"role,omitzero"`    // the account is a seller
+	Declined bool         `json:"declined,omitzero"`
+	Version  int64        `json:"version"` // of the warranty
+}
+
+// Same reports whether nothing but the version differs.
+func (s SellerState) Same(o SellerState) bool {
+	s.Version, o.Version = 0, 0
+	return reflect.DeepEqual(s, o)
+}
+
+// Confirmed reports whether an account has confirmed the warranty.
+func (s SellerState) Confirmed(account warranty.ID) bool {
+	return s.Seller != nil && *s.Seller == account
+}
+
+// SellerState returns what an account is to a locked warranty.
+func (t *Tx) SellerState(account, id warranty.ID) (s SellerState, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT w.seller_id, w.version,
+			(SELECT count(*) FROM access a
+				WHERE a.user_id = $1 AND a.kind = `+kindWarranty+` AND a.item_id = w.id AND a.roles & $3 <> 0),
+			(SELECT count(*) FROM declined d WHERE d.account_id = $1 AND d.warranty_id = w.id)
+		FROM warranties w WHERE w.id = $2`,
+		func(r *engine.Row) {
+			s = SellerState{Seller: r.OptionalID(), Version: r.Int(), Role: r.Int() > 0, Declined: r.Int() > 0}
+		}, account, id, warranty.NewRoles(warranty.Seller))
+	return s, err
+}
+
+// RestoreSeller gives an account back what it was to a locked warranty.
+func (t *Tx) RestoreSeller(account, id warranty.ID, is, was SellerState, now time.Time) (err error) {
+	switch {
+	case is.Role && !was.Role:
+		err = t.RemoveSeller(account, id, now)
+		is.Declined = true
+	case !is.Role && was.Role:
+		err = t.grant(account, id, warranty.NewRoles(warranty.Seller))
+	}
+	if err == nil && was.Seller != nil {
+		err = t.setSeller(id, `$2`, *was.Seller, now)
+	}
+	if err == nil && is.Declined && !was.Declined {
+		err = t.later(`DELETE FROM declined WHERE account_id = $1 AND warranty_id = $2`, account, id)
+	}
+	return err
 }
 
 // NameSeller is part of an update of a locked warranty whose seller_email changes. account named the new seller,

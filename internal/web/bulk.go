@@ -301,17 +301,20 @@ func (web *Web) awaitBulk(w http.ResponseWriter, r *http.Request, who warranty.P
 			return err
 		}
 		if !job.State.Open() {
-			return redirect(w, r, "/warranties?"+listQuery(r.PostForm, job.ID).Encode())
+			return redirect(w, r, resultPath(r.PostForm, job))
 		}
 	}
 	return redirect(w, r, next)
 }
 
-// listQuery returns the query of the list that a form was sent from, with the job that it started.
-func listQuery(sent url.Values, job warranty.ID) url.Values {
+// resultPath returns the list that a form was sent from, with the result of the job that it started.
+func resultPath(sent url.Values, job warranty.Job) string {
+	if jobs.Decides(jobs.HeadOf(job.Result).Action) {
+		return "/confirmations?job=" + job.ID.String()
+	}
 	query := queryOf(sent)
-	query.Set("job", job.String())
-	return query
+	query.Set("job", job.ID.String())
+	return "/warranties?" + query.Encode()
 }
 
 // bulkOf returns the result of a job that changed warranties.

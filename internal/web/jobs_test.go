@@ -77,7 +77,7 @@ func TestStoppedImportCountsWhatItCreated(t *testing.T) {
 	third := w.SignedIn(t, servertest.Person{Email: "nora@people.example", Password: servertest.Password})
 	third.Account = b.Account
 	stopped := third.Get(started.Location)
-	stopped.Says(t, "the undo stopped", 200, "The undo stopped: You signed out", "10 of 50 warranties were deleted.", `action="`+started.Location+`/undo"`)
+	stopped.Says(t, "the undo stopped", 200, "The undo stopped: You signed out", "10 of 50 new warranties were deleted.", `action="`+started.Location+`/undo"`)
 	stopped.Hides(t, "the undo stopped", "The import stopped", "import the same file again")
 	list := third.Get("/jobs")
 	list.Says(t, "the list", 200, "Undo stopped", "10 of 50 warranties")

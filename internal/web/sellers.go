@@ -1,10 +1,12 @@
 package web
 
 import (
+	"crypto/sha256"
 	"net/http"
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
@@ -14,6 +16,8 @@ type confirmationList struct {
 	form
 	Page  warranty.Page[warranty.Confirmation]
 	Pager pager
+	Once  warranty.ID
+	Job   *jobPage // what was confirmed or declined at once, or nil
 }
 
 // More reports whether older ones wait that are not in the list.
@@ -32,7 +36,12 @@ func (web *Web) showConfirmations(w http.ResponseWriter, r *http.Request, who wa
 	}
 	at := *r.URL
 	at.Path = "/confirmations"
-	body := confirmationList{form: f, Page: page, Pager: newPager(&at, page.Pagination)}
+	body := confirmationList{form: f, Page: page, Pager: newPager(&at, page.Pagination), Once: web.Service.NewID()}
+	if r.URL.Query().Has("job") {
+		if body.Job, err = web.bulkOf(r, who, r.URL.Query().Get("job")); err != nil {
+			return err
+		}
+	}
 	v := view.Page{Title: web.t(r, "confirmations.title"), Nav: "warranties", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, f.status, "confirmations", v)
 }
@@ -53,44 +62,38 @@ func (web *Web) decideConfirmation(w http.ResponseWriter, r *http.Request, who w
 	})
 }
 
-// confirmSeveral confirms the selected warranties, or all of the page. A value is the id and the version that the
-// page showed: what has changed since is not confirmed, and is shown again.
-func (web *Web) confirmSeveral(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+// decideSeveral confirms or declines the selected warranties, or confirms all of the page. A value is the id and the
+// version that the page showed: what has changed since is not decided, and is shown again.
+func (web *Web) decideSeveral(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
 		return err
 	}
-	chosen := f.Values["selected"]
-	if f.Value("which") == "page" {
+	in, chosen := jobs.Bulk{Action: jobs.Confirm}, f.Values["selected"]
+	switch f.Value("which") {
+	case "page":
 		chosen = f.Values["shown"]
+	case "decline":
+		in.Action = jobs.Decline
 	}
 	if len(chosen) == 0 {
 		f.status, f.Wrong = http.StatusUnprocessableEntity, web.t(r, "confirmations.choose")
 		return web.showConfirmations(w, r, who, f)
 	}
-	confirmed, changed := 0, 0
 	for _, value := range chosen[:min(len(chosen), listPage)] {
-		id, tag, _ := strings.Cut(value, " ")
-		key, err := warranty.ParseWarrantyKey(id)
+		text, tag, _ := strings.Cut(value, " ")
+		id, err := warranty.ParseID(text)
 		if err != nil || tag == "" {
 			return errForm
 		}
-		in := warranty.DecideConfirmation{ID: key, Decision: warranty.Confirm, IfMatch: tag}
-		_, err = web.Service.DecideConfirmation(r.Context(), who, in)
-		switch code := warranty.AsError(err).Code; {
-		case err == nil:
-			confirmed++
-		case code == warranty.PreconditionFailed || code == warranty.NotFound:
-			changed++
-		default:
-			return err
-		}
+		in.IDs, in.Tags = append(in.IDs, id), append(in.Tags, tag)
 	}
-	if changed == 0 {
-		return redirect(w, r, "/confirmations?done=confirmed_several")
+	var once warranty.ID // of the form with what is selected in it
+	if key := f.once(); key != nil {
+		sum := sha256.Sum256([]byte(who.Account.ID.String() + *key))
+		once = warranty.ID(sum[:len(once)])
 	}
-	f.status, f.Wrong = http.StatusConflict, web.t(r, "confirmations.several_changed", confirmed, changed)
-	return web.showConfirmations(w, r, who, f)
+	return web.startBulk(w, r, who, once, in)
 }
 
 func (web *Web) leaveWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {

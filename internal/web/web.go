@@ -219,7 +219,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /products/{id}", page: web.updateProduct},
 		{pattern: "POST /products/{id}/delete", page: web.deleteProduct},
 		{pattern: "GET /confirmations", page: web.confirmations},
-		{pattern: "POST /confirmations", page: web.confirmSeveral},
+		{pattern: "POST /confirmations", page: web.decideSeveral},
 		{pattern: "POST /confirmations/{id}", page: web.decideConfirmation},
 		{pattern: "GET /claims", page: web.claims},
 		{pattern: "POST /claims", page: web.withFiles(web.fileClaim), checks: true},

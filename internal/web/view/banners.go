@@ -67,7 +67,6 @@ var flashes = map[string]BannerKind{
 	"called_off":            Success,
 	"code_sent":             Success,
 	"confirmed":             Success,
-	"confirmed_several":     Success,
 	"converted":             Success,
 	"corrected":             Success,
 	"created":               Success,
