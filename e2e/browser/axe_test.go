@@ -18,33 +18,51 @@ import (
 //go:embed testdata/axe/axe.min.js
 var axe string
 
-// looks are the color schemes and widths to check. Schemes differ in colors and widths in layout, so two looks run every
-// rule, and the other two check the colors of the kinds of elements that they have not shown before.
-var looks = []struct {
+// look is a color scheme and a width.
+type look struct {
 	scheme string
 	width  int64
-	whole  bool
-}{{"light", 1280, true}, {"dark", 320, true}, {"dark", 1280, false}, {"light", 320, false}}
+}
 
+// looks are those to check. Schemes differ in colors and widths in layout.
+var looks = []look{{"light", 320}, {"dark", 320}, {"dark", 1280}, {"light", 1280}}
+
+// The rules of axe about what an element looks like depend on the look, and take longest. The others do not.
 const (
-	everyRule  = `{type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}`
-	everyOther = everyRule + `, rules: {"color-contrast": {enabled: false}, "link-in-text-block": {enabled: false}}`
-	colorRules = `["color-contrast", "link-in-text-block"]`
+	everyRule       = `{type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}`
+	appearanceRules = `["color-contrast", "link-in-text-block", "target-size"]`
+	otherRules      = everyRule + `, rules: {"color-contrast": {enabled: false}, "link-in-text-block": {enabled: false},
+		"target-size": {enabled: false}}`
 )
 
 // keepFewArticles removes all but the first articles of the API reference, which differ only in their texts. axe takes
 // as long for a page with excluded elements as for all of it.
 const keepFewArticles = `for (const a of [...document.querySelectorAll("main article.card")].slice(5)) a.remove()`
 
-// TestPagesAreAccessible runs axe on every page in every look, with details, dialogs and tabs open. All articles of the
-// API reference are checked in the first look, except for their colors, and the first articles in every look. Each page is
-// loaded once.
-func TestPagesAreAccessible(t *testing.T) {
+// TestEveryPage runs axe on every page in every look, with details, dialogs and tabs open, and opens the page again
+// without scripts. All articles of the API reference are checked in the first look, except for their colors, and the first
+// articles in every look.
+func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
 	_, all := s.company(t)
 	mustLeaveNothingOut(t, all)
-	s.eachVisit(t, all, (*tab).another, inspect)
+	var plain sync.Map // maps each tab to its tab without scripts
+	open := func(b *tab, t testing.TB) *tab {
+		scripted := b.another(t)
+		plain.Store(scripted, b.withoutScript(t))
+		return scripted
+	}
+	addresses := &seen{}
+	s.eachVisit(t, all, open, func(t *testing.T, b *tab, v visit) {
+		b.show(t, looks[0])
+		b.mustVisit(t, v)
+		if v.by == nil && !addresses.before(v.who+strings.SplitN(v.path, "?", 2)[0]) {
+			other, _ := plain.Load(b)
+			b.mustWorkWithoutScript(t, other.(*tab), v)
+		}
+		b.inspect(t)
+	})
 }
 
 // seen records what was checked, so that what pages share is checked once.
@@ -57,54 +75,67 @@ func (s *seen) before(id string) bool {
 	return before
 }
 
-// inspect checks one page.
-func inspect(t *testing.T, b *tab, v visit) {
-	seen := &b.site.checked
-	b.look(t, looks[0].scheme, looks[0].width)
-	b.mustVisit(t, v)
-	b.mustStayInTheRail(t)
-	b.look(t, "light", 320)
-	b.mustNotScrollSideways(t, 320) // also with details closed
+// inspect checks how the page looks.
+func (b *tab) inspect(t *testing.T) {
+	t.Helper()
+	b.mustNotScrollSideways(t, looks[0].width) // also with details closed
 	eval[chromedp.Void](t, b, `for (const d of document.querySelectorAll("details")) d.open = true`)
 	if eval[int](t, b, `document.querySelectorAll("main article.card").length`) > 5 {
 		b.mustNotScrollSidewaysWithAnyTab(t)
-		b.look(t, looks[0].scheme, looks[0].width)
-		b.mustPassAxe(t, "the whole page", everyOther, "document")
+		b.mustPassAxe(t, "the whole page", otherRules, "document")
 		eval[chromedp.Void](t, b, keepFewArticles)
 	}
-	b.mustPassAxeInAllLooks(t, "page", "document")
-	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("dialog")].map(d => d.id)`) {
-		if seen.before("dialog " + id) {
-			continue
+	parts := b.parts(t)
+	for i, l := range looks {
+		b.show(t, l)
+		b.mustNotScrollSideways(t, l.width)
+		b.mustStayInTheRail(t)
+		in := fmt.Sprintf("%s, %d px", l.scheme, l.width)
+		b.mustPassAxeHere(t, "page, "+in, "document", i == 0)
+		for _, p := range parts {
+			eval[chromedp.Void](t, b, p.open)
+			b.mustNotScrollSideways(t, l.width)
+			b.mustPassAxeHere(t, p.name+", "+in, p.element, i == 0)
+			eval[chromedp.Void](t, b, p.close)
 		}
-		dialog := fmt.Sprintf("document.getElementById(%q)", id)
-		eval[chromedp.Void](t, b, dialog+".showModal()")
-		b.mustPassAxeInAllLooks(t, "dialog "+id, dialog)
-		eval[chromedp.Void](t, b, dialog+".close()")
+	}
+	b.mustBeQuiet(t)
+}
+
+// part is a dialog, a menu or a tab that is not open when the page is.
+type part struct{ name, element, open, close string }
+
+// parts returns those that were on no page before.
+func (b *tab) parts(t *testing.T) (parts []part) {
+	t.Helper()
+	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("dialog")].map(d => d.id)`) {
+		e := fmt.Sprintf("document.getElementById(%q)", id)
+		parts = append(parts, part{"dialog " + id, e, e + ".showModal()", e + ".close()"})
 	}
 	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("[popover]")].map(p => p.id)`) {
-		if seen.before("popover " + id) {
-			continue
-		}
-		popover := fmt.Sprintf("document.getElementById(%q)", id)
-		eval[chromedp.Void](t, b, popover+".showPopover()")
-		b.mustPassAxeInAllLooks(t, "popover "+id, popover)
-		eval[chromedp.Void](t, b, popover+".hidePopover()")
+		e := fmt.Sprintf("document.getElementById(%q)", id)
+		parts = append(parts, part{"popover " + id, e, e + ".showPopover()", e + ".hidePopover()"})
 	}
-	// Check the first tabs of all tab lists together, then the second ones.
-	for n := 0; ; n++ {
+	// The first tabs of all lists of tabs are open. Check the second ones together, then the third ones.
+	click := func(ids []string) string {
+		list, err := json.Marshal(ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("for (const id of %s) document.getElementById(id).click()", list)
+	}
+	first := b.tabsAt(t, 0)
+	for n := 1; ; n++ {
 		ids := b.tabsAt(t, n)
 		if len(ids) == 0 {
 			break
 		}
-		unseen := slices.DeleteFunc(ids, func(id string) bool { return seen.before("tab " + id) })
-		if len(unseen) == 0 {
-			continue
+		unseen := slices.DeleteFunc(ids, func(id string) bool { return b.site.checked.before("tab " + id) })
+		if len(unseen) > 0 {
+			parts = append(parts, part{fmt.Sprintf("tabs %q", unseen), `document.querySelector("main")`, click(unseen), click(first)})
 		}
-		b.clickAll(t, unseen)
-		b.mustPassAxeInAllLooks(t, fmt.Sprintf("tabs %q", unseen), `document.querySelector("main")`)
 	}
-	b.mustBeQuiet(t)
+	return slices.DeleteFunc(parts, func(p part) bool { return b.site.checked.before(p.name) })
 }
 
 // tabsAt returns the ids of the tabs at a position of all tab lists.
@@ -141,43 +172,91 @@ func (b *tab) mustNotScrollSidewaysWithAnyTab(t *testing.T) {
 	b.clickAll(t, b.tabsAt(t, 0))
 }
 
-// mustPassAxeInAllLooks runs axe on an element in every look.
-func (b *tab) mustPassAxeInAllLooks(t *testing.T, what, element string) {
+// show sets the look of the tab.
+func (b *tab) show(t *testing.T, l look) {
 	t.Helper()
-	for _, look := range looks {
-		b.look(t, look.scheme, look.width)
-		b.mustNotScrollSideways(t, look.width)
-		in := fmt.Sprintf("%s, %s, %d px", what, look.scheme, look.width)
-		if look.whole {
-			b.mustPassAxe(t, in, everyRule, element)
-		} else if fresh := b.freshKinds(t, element, fmt.Sprint(look)); fresh != "" {
-			b.mustPassAxe(t, in, colorRules, fresh)
-		}
+	b.look(t, l.scheme, l.width)
+}
+
+// mustPassAxeIn runs axe on the page in several looks.
+func (b *tab) mustPassAxeIn(t *testing.T, what string, looks ...look) {
+	t.Helper()
+	for i, l := range looks {
+		b.show(t, l)
+		b.mustNotScrollSideways(t, l.width)
+		b.mustPassAxeHere(t, fmt.Sprintf("%s, %s, %d px", what, l.scheme, l.width), "document", i == 0)
 	}
 }
 
-// freshKinds returns an expression for one visible element of each kind that was not shown in this look before, or nothing
-// if there is none. Elements with the same classes, in parents with the same classes, are of a kind.
-func (b *tab) freshKinds(t *testing.T, element, look string) string {
+// mustPassAxeHere runs axe on an element in the present look: every rule in the first look, and in the others on what the
+// earlier ones did not show, and the rules about appearance on what looks as nothing before did.
+func (b *tab) mustPassAxeHere(t *testing.T, what, element string, first bool) {
 	t.Helper()
-	kinds := eval[[]string](t, b, `(() => {
-		window.kinds = {}
-		const name = e => e ? e.tagName + "." + (e.getAttribute("class") ?? "") + " " : ""
-		for (const e of `+element+`.querySelectorAll("*")) {
-			const parent = e.parentElement
-			if (e.checkVisibility()) window.kinds[name(parent?.parentElement) + name(parent) + name(e)] ??= e
+	appearances, more := b.appears(t, element, first && element == "document")
+	appearances = slices.DeleteFunc(appearances, b.site.checked.before)
+	switch {
+	case first:
+		b.mustPassAxe(t, what, otherRules, element)
+	case more:
+		b.mustPassAxe(t, what, otherRules, "window.more")
+	}
+	if len(appearances) > 0 {
+		list, err := json.Marshal(appearances)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return Object.keys(window.kinds)
-	})()`)
-	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return b.site.checked.before(look + kind) })
-	if len(kinds) == 0 {
-		return ""
+		b.mustPassAxe(t, what, appearanceRules, string(list)+`.map(a => window.appearances[a])`)
 	}
-	list, err := json.Marshal(kinds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(list) + `.map(kind => window.kinds[kind])`
+}
+
+// appears returns the appearances of visible texts and small controls in an element, and whether this look shows elements
+// that earlier ones did not, which it leaves in window.more. A text appears as its colors and its font do, a small control
+// as its place does; window.appearances has one element for each.
+func (b *tab) appears(t *testing.T, element string, fresh bool) (appearances []string, more bool) {
+	t.Helper()
+	found := eval[struct {
+		Appearances []string
+		More        bool
+	}](t, b, fmt.Sprintf(`(fresh => {
+		if (fresh) window.shown = new WeakSet()
+		window.appearances = {}
+		window.more = []
+		const name = e => e ? e.tagName + "." + (e.getAttribute("class") ?? "") : ""
+		const styles = new Map()
+		const style = e => styles.get(e) ?? styles.set(e, getComputedStyle(e)).get(e)
+		const behind = e => { // what is behind a text
+			const all = []
+			for (; e; e = e.parentElement) {
+				const s = style(e)
+				if (s.backgroundImage !== "none") all.push(s.backgroundImage)
+				if (s.opacity !== "1") all.push(s.opacity)
+				if (s.position !== "static" && s.position !== "relative") all.push(s.position, name(e))
+				if (s.backgroundColor !== "rgba(0, 0, 0, 0)") all.push(s.backgroundColor)
+				if (/^(rgb\(|oklch\([^/]*$)/.test(s.backgroundColor)) break
+			}
+			return all
+		}
+		for (const e of %s.querySelectorAll("*")) {
+			if (!e.checkVisibility()) continue
+			if (!shown.has(e)) {
+				shown.add(e)
+				if (!more.some(m => m.contains(e))) more.push(e)
+			}
+			const control = e.matches("a, button, input, select, textarea, summary, label, [tabindex], [role]")
+			if (control || [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim())) {
+				const s = style(e), p = style(e.parentElement)
+				const link = e.matches("a") ? [s.textDecorationLine, p.color, p.display, p.fontWeight] : []
+				appearances[[s.color, s.fontSize, s.fontWeight, s.textShadow, control, ...link, ...behind(e)].join(" ")] ??= e
+			}
+			const box = e.getBoundingClientRect()
+			if (control && Math.min(box.width, box.height) < 24) {
+				const around = [e.parentElement?.parentElement, e.parentElement, e.previousElementSibling, e, e.nextElementSibling]
+				appearances[[innerWidth, ...around.map(name)].join(" ")] ??= e
+			}
+		}
+		return {Appearances: Object.keys(appearances), More: more.length > 0}
+	})(%t)`, element, fresh))
+	return found.Appearances, found.More
 }
 
 // mustPassAxe fails for each violation that axe finds in an element or in a list of elements.

@@ -57,7 +57,8 @@ func TestErrorsArePages(t *testing.T) {
 			if _, err := db.Exec(c.breaking); err != nil {
 				t.Fatal(err)
 			}
-			inspect(t, c.b, c.visit)
+			c.b.mustVisit(t, c.visit)
+			c.b.inspect(t)
 			c.b.mustBeAnErrorPage(t, c.visit.status)
 			if c.b.press(t, "Go to overview"); c.b.path(t) != c.back {
 				t.Errorf("the button leads to %s, not %s", c.b.path(t), c.back)
@@ -74,7 +75,8 @@ func TestOutageIsAPage(t *testing.T) {
 	b := s.visitor(t)
 	b.signIn(t, s.account(t, "ada"), lab.Password)
 	database.SetCut(true)
-	inspect(t, b, visit{status: http.StatusServiceUnavailable, path: "/warranties"})
+	b.mustVisit(t, visit{status: http.StatusServiceUnavailable, path: "/warranties"})
+	b.inspect(t)
 	b.mustBeAnErrorPage(t, http.StatusServiceUnavailable)
 	database.SetCut(false)
 	testenv.Wait(t, "the page works again", func() bool {

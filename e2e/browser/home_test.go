@@ -20,11 +20,11 @@ func (b *tab) mustPassAxeAt(t *testing.T, what string, widths ...int64) {
 	if len(widths) == 1 {
 		widths = append(widths, widths[0])
 	}
+	var in []look
 	for i, width := range widths {
-		b.look(t, []string{"light", "dark"}[i%2], width)
-		b.mustPassAxe(t, what, everyRule, "document")
-		b.mustNotScrollSideways(t, width)
+		in = append(in, look{[]string{"light", "dark"}[i%2], width})
 	}
+	b.mustPassAxeIn(t, what, in...)
 }
 
 // TestHomeOfABusiness: the headline of a business is what waits, each line of today's work leads to the claims that it

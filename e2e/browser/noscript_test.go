@@ -3,19 +3,15 @@
 package browser
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"warranty.example/svc/e2e/lab"
@@ -40,75 +36,48 @@ func TestFormsWorkWithoutScript(t *testing.T) {
 	t.Run("public forms", func(t *testing.T) { sendPublicForms(t, s) })
 }
 
-// TestPagesWorkWithoutScript visits every page with and without scripts. Both must have the same
-// text, and everything must be usable without scripts. Public pages must load no script but
-// theme.js, and /take and the sign-in pages their own.
-func TestPagesWorkWithoutScript(t *testing.T) {
-	t.Parallel()
-	s := openSite(t)
-	_, all := s.company(t)
-	var plain sync.Map // maps each tab to its tab without scripts
-	open := func(b *tab, t testing.TB) *tab {
-		scripted := b.another(t)
-		plain.Store(scripted, b.withoutScript(t))
-		return scripted
+// mustWorkWithoutScript compares an open page with the same page in a tab without scripts. Both must have the same text,
+// and everything must be usable without scripts. Public pages must load no script but theme.js, and /take and the sign-in
+// pages their own.
+func (b *tab) mustWorkWithoutScript(t *testing.T, plain *tab, v visit) {
+	t.Helper()
+	want := []string{"app.js", "htmx.min.js", "seen.js", "theme.js"}
+	switch {
+	case v.who == stranger:
+		want = []string{"seen.js", "theme.js"}
+	case v.who == keeper && strings.HasPrefix(v.path, "/issue"):
+		want = []string{"app.js", "htmx.min.js", "issue.js", "seen.js", "theme.js"}
 	}
-	s.eachVisit(t, byAddress(all), open, func(t *testing.T, b *tab, v visit) {
-		want := []string{"app.js", "htmx.min.js", "seen.js", "theme.js"}
-		switch {
-		case v.who == stranger:
-			want = []string{"seen.js", "theme.js"}
-		case v.who == keeper && strings.HasPrefix(v.path, "/issue"):
-			want = []string{"app.js", "htmx.min.js", "issue.js", "seen.js", "theme.js"}
-		}
-		own := map[string]string{"/warranties": "list.js", "/claims": "list.js", "/customers": "list.js", "/warranties/new": "upload.js", "/settings/profile": "zone.js",
-			"/sign-in": "zone.js", "/sign-in/code": "zone.js", "/register": "zone.js", "/offline": "offline.js",
-			"/verify": "scan.js", "/verify/WR-0000-0000-0000-0000": "scan.js"}[strings.SplitN(v.path, "?", 2)[0]]
-		if strings.HasPrefix(v.path, "/claims/") || strings.HasPrefix(v.path, "/documents/") && !strings.HasPrefix(v.path, "/documents/versions") {
-			own = "upload.js"
-		}
-		if strings.HasPrefix(v.path, "/take") {
-			own = "take.js"
-		}
-		if strings.HasPrefix(v.path, "/take/done/") {
-			want = append(want, "upload.js") // for the receipt
-		}
-		if own != "" && v.status != http.StatusForbidden {
-			want = append(want, own)
-			slices.Sort(want)
-		}
-		loaded := b.scripts(t, func() { b.mustVisit(t, v) })
-		if !slices.Equal(loaded, want) {
-			t.Errorf("the page loads %q, want %q", loaded, want)
-		}
-		other, _ := plain.Load(b)
-		b.mustSayTheSame(t, other.(*tab), v)
-		other.(*tab).mustNotNeedScript(t)
-	})
+	own := map[string]string{"/warranties": "list.js", "/claims": "list.js", "/customers": "list.js",
+		"/warranties/new": "upload.js", "/settings/profile": "zone.js",
+		"/sign-in": "zone.js", "/sign-in/code": "zone.js", "/register": "zone.js", "/offline": "offline.js",
+		"/verify": "scan.js", "/verify/WR-0000-0000-0000-0000": "scan.js"}[strings.SplitN(v.path, "?", 2)[0]]
+	if strings.HasPrefix(v.path, "/claims/") ||
+		strings.HasPrefix(v.path, "/documents/") && !strings.HasPrefix(v.path, "/documents/versions") {
+		own = "upload.js"
+	}
+	if strings.HasPrefix(v.path, "/take") {
+		own = "take.js"
+	}
+	if strings.HasPrefix(v.path, "/take/done/") {
+		want = append(want, "upload.js") // for the receipt
+	}
+	if own != "" && v.status != http.StatusForbidden {
+		want = append(want, own)
+	}
+	slices.Sort(want)
+	if loaded := b.scripts(t); !slices.Equal(loaded, want) {
+		t.Errorf("the page loads %q, want %q", loaded, want)
+	}
+	b.mustSayTheSame(t, plain, v)
+	plain.mustNotNeedScript(t)
 }
 
-// scripts returns the sorted names of the scripts that a tab loads during a call.
-func (b *tab) scripts(t testing.TB, meanwhile func()) []string {
+// scripts returns the sorted names of the scripts that a page loaded.
+func (b *tab) scripts(t testing.TB) []string {
 	t.Helper()
-	ctx, cancel := context.WithCancel(b.ctx)
-	sent := chromedp.Events(ctx, network.RequestWillBeSent)
-	var names []string
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for e, err := range sent {
-			if err != nil {
-				return
-			}
-			if e.Type == network.ResourceTypeScript {
-				names = append(names, path.Base(e.Request.URL))
-			}
-		}
-	}()
-	meanwhile()
-	b.noise(t) // waits until earlier events have arrived
-	cancel()
-	<-done
+	names := eval[[]string](t, b, `performance.getEntriesByType("resource")
+		.map(e => new URL(e.name).pathname.split("/").pop()).filter(name => name.endsWith(".js"))`)
 	slices.Sort(names)
 	return names
 }
@@ -205,14 +174,6 @@ func (b *tab) mustFollowLinks(t *testing.T, pages ...string) {
 			}
 		}
 	}
-}
-
-// byAddress returns one visit for each page that has an address.
-func byAddress(all []visit) []visit {
-	seen := &seen{}
-	return slices.DeleteFunc(slices.Clone(all), func(v visit) bool {
-		return v.by != nil || seen.before(v.who+strings.SplitN(v.path, "?", 2)[0])
-	})
 }
 
 // mustNotNeedScript fails if an element of the page is hidden or unusable without scripts. Links

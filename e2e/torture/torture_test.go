@@ -12,7 +12,7 @@ import (
 )
 
 // some are the planted faults that every test run looks for.
-var some = []string{"file-sync", "access-row", "total", "revoke-late"}
+var some = []string{"access-row", "revoke-late"}
 
 var every = flag.Bool("plants", false, "look for every planted fault instead of a selection")
 

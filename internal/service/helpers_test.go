@@ -243,13 +243,13 @@ func (w *world) key(id warranty.ID) any {
 // it takes several times as long. "make long" tries everything on both.
 func (w *world) samples() bool { return w.postgres && !testenv.Long() }
 
-// tries reports whether a cell of a matrix is tried: one in eight if there is a sample.
+// tries reports whether a cell of a matrix is tried: one in 32 if there is a sample.
 func (w *world) tries(cell ...string) bool {
 	hash := fnv.New32a()
 	for _, part := range cell {
 		_, _ = io.WriteString(hash, part) // never fails
 	}
-	return !w.samples() || hash.Sum32()%8 == 0
+	return !w.samples() || hash.Sum32()%32 == 0
 }
 
 // number queries a single number.
