@@ -58,6 +58,7 @@ long: ## run all of the matrices and properties that make test runs a part of on
 	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store \
 		./warranty ./api ./internal/paper ./internal/sheet ./internal/cli ./internal/limit ./internal/archive
 	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -run=RoundTrip ./internal/web
+	SVC_TEST_LONG=1 $(SERVICES) scripts/test-modules -count=1 -run='^TestEverySettingHasAnEffect$$' ./e2e
 
 .PHONY: feed
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one
