@@ -198,6 +198,15 @@ func (c *Claim) waits(before Claim, now time.Time) {
 	}
 }
 
+// HasReplied reports whether the side that does not read the claim wrote last in the present status.
+func (c Claim) HasReplied() bool {
+	other := OwnerSide
+	if c.Roles.Has(Owner) {
+		other = BusinessSide
+	}
+	return c.Spoke == spokeStatus*EnumNumber(c.Status)+EnumNumber(other)
+}
+
 // Waiting returns the side that a claim waits for, or nil. spoke is who wrote last in the present status.
 func (c Claim) Waiting() *ClaimSide {
 	if c.ManagedBy != ManagedByBusiness {

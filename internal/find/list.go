@@ -226,6 +226,9 @@ func (q *Question) ranges() []Range {
 		confirmsColumn: q.Assurance != "",
 		customerColumn: q.Customer != nil,
 		boughtColumn:   b.dated(b.boughtFrom, b.boughtTo),
+		workColumn:     q.Claims.onWork(),
+		waitsColumn:    q.Claims.WaitsBy > 0,
+		updatedColumn:  q.Claims.ChangedFrom > 0,
 	} {
 		if used {
 			list = append(list, only(column))
@@ -266,6 +269,8 @@ func (l *List) Ask(q *Question, offset int64, limit int) (Answer, error) {
 		return ask(l, q, endColumn, offset, limit, func(r *Record) int64 { return int64(r.End) })
 	case warranty.ByUpdatedAt, warranty.ByUpdatedAtDesc:
 		return ask(l, q, updatedColumn, offset, limit, func(r *Record) int64 { return r.Updated })
+	case ByWaiting:
+		return ask(l, q, waitsColumn, offset, limit, func(r *Record) int64 { return r.Waits })
 	case warranty.ByProductName:
 		return ask(l, q, nameColumn, offset, limit, func(r *Record) string { return Fold(r.Name) })
 	}

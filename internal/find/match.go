@@ -141,6 +141,7 @@ func (q *Question) match(s *Segment) (bitmap, error) {
 		fits, _ := c.matching(q.Customer.matches)
 		c.keep(b, func(code uint16) bool { return fits[code] })
 	}
+	q.Claims.keep(b, s)
 	if q.Query == nil || b.empty() {
 		return b, nil
 	}

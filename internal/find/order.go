@@ -17,11 +17,22 @@ type order[K cmp.Ordered] struct {
 
 // ask is Ask in the order of a column. of returns the column's value of a record.
 func ask[K cmp.Ordered](l *List, q *Question, name string, offset int64, limit int, of func(*Record) K) (Answer, error) {
-	f, err := l.find(q, only(name))
-	if err != nil || offset >= f.size() {
-		return Answer{Total: f.size()}, err
+	o, err := newOrder(l, q, name, of)
+	if err != nil || offset >= o.total {
+		return Answer{Total: o.size()}, err
 	}
-	o := &order[K]{found: f, desc: isDescending(q.Sort)}
+	ids, err := l.ids(o.page(offset, limit))
+	return Answer{o.total, ids}, err
+}
+
+// newOrder finds the records that a question selects, in the order of a column.
+func newOrder[K cmp.Ordered](l *List, q *Question, name string, of func(*Record) K) (*order[K], error) {
+	o := &order[K]{desc: isDescending(q.Sort)}
+	f, err := l.find(q, only(name))
+	if err != nil {
+		return o, err
+	}
+	o.found = f
 	for i, s := range l.Segments {
 		o.add(get[*column[K]](s, only(name)), f.matches[i].has)
 	}
@@ -29,9 +40,8 @@ func ask[K cmp.Ordered](l *List, q *Question, name string, offset int64, limit i
 	for _, p := range f.pending {
 		values = append(values, of(p.record))
 	}
-	o.add(newColumn(values), func(int) bool { return true })
-	ids, err := l.ids(o.page(offset, limit))
-	return Answer{f.total, ids}, err
+	o.add(newColumn(values), everything)
+	return o, nil
 }
 
 // add adds a column in which some positions fit.

@@ -34,6 +34,9 @@ type Record struct {
 	Customer string
 	// Text is everything that is searched by words, including the codes. Lines separate fields.
 	Text string
+	// Work is in which queue a claim is, and Waits, for ByWaiting, since when; see the function Waits.
+	Work  Work
+	Waits int64
 	// Rank is how well the query fits; see Question.Rank.
 	Rank Rank
 	// Codes are the serial number, the reference, the number of a claim and, for its issuer only, the
@@ -57,6 +60,7 @@ type Question struct {
 	PurchasedFrom, PurchasedTo warranty.Date
 	Customer                   *Customer // nil for any
 	OpenClaim                  *bool
+	Claims                     ClaimFilter
 	Assurance                  warranty.Assurance
 	// Verified are the accounts that give an assurance, and Now is the time, in microseconds.
 	Verified map[warranty.ID]bool
@@ -110,6 +114,13 @@ func (q *Question) key() string {
 	if q.OpenClaim != nil {
 		key = fmt.Appendf(key, " open %t", *q.OpenClaim)
 	}
+	if c := q.Claims; c != (ClaimFilter{}) {
+		assignee := "any"
+		if c.Assignee != nil {
+			assignee = c.Assignee.String()
+		}
+		key = fmt.Appendf(key, " claims %q %q %t %s %d %d", c.Queue, c.For, c.Replied, assignee, c.WaitsBy, c.ChangedFrom)
+	}
 	if q.Customer != nil {
 		key = fmt.Appendf(key, " customer %q %q", q.Customer.email, q.Customer.words)
 	}
@@ -129,6 +140,7 @@ func (q *Question) Matches(r *Record) bool {
 		(q.OpenClaim == nil || *q.OpenClaim == r.OpenClaim) &&
 		(q.Assurance == "" || q.assured(r) == q.Assurance) &&
 		(q.Customer == nil || q.Customer.matches(r.Customer)) &&
+		q.Claims.matches(r) &&
 		(q.Query == nil || q.Query.Matches(r.Text, r.Codes))
 }
 
@@ -183,6 +195,8 @@ func (q *Question) Compare(a, b *Record) int {
 		order = cmp.Compare(a.Updated, b.Updated)
 	case warranty.ByUpdatedAtDesc:
 		order = cmp.Compare(b.Updated, a.Updated)
+	case ByWaiting:
+		order = cmp.Compare(a.Waits, b.Waits)
 	}
 	return cmp.Or(order, slices.Compare(b.ID[:], a.ID[:]))
 }

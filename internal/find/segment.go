@@ -15,7 +15,7 @@ import (
 // A segment is an index of a range of a list: up to MaxSegment records in the order of their ids. It
 // consists of parts, each with a key, so that a question reads only those that it needs:
 //
-//	g              per position the roles, the stored status and whether a claim is open; 0 if it is empty
+//	f              per position the roles, the stored status and whether a claim is open; 0 if it is empty
 //	h              the first id of each chunk
 //	i + chunk      ids
 //	t + chunk      codes
@@ -33,9 +33,9 @@ const chunk = 512
 // The keys of the parts.
 //
 // A segment without its flags is read as corrupt and made again. Change the key of the flags whenever the words of a
-// record change, so that each of two releases replaces the segments of the other.
+// record or the columns change, so that each of two releases replaces the segments of the other.
 const (
-	flagsKey  = "g"
+	flagsKey  = "f"
 	headsKey  = "h"
 	idsKey    = "i"
 	codesKey  = "t"
@@ -59,6 +59,8 @@ const (
 	confirmsColumn = columnKey + "y"
 	customerColumn = columnKey + "k"
 	boughtColumn   = columnKey + "p"
+	workColumn     = columnKey + "q"
+	waitsColumn    = columnKey + "w"
 )
 
 // The bits of a position's flags. The lowest three are the roles, the next two the stored status.
@@ -127,6 +129,7 @@ var (
 		updatedColumn: func(r *Record) int64 { return r.Updated },
 		standsColumn:  func(r *Record) int64 { return r.StandsUntil },
 		boughtColumn:  func(r *Record) int64 { return boughtDay(r.Purchased) },
+		waitsColumn:   func(r *Record) int64 { return r.Waits },
 	}
 	textColumns = map[string]func(*Record) string{
 		nameColumn:     func(r *Record) string { return Fold(r.Name) },
@@ -138,6 +141,7 @@ var (
 		issuerColumn:   func(r *Record) string { return textOf(r.Issuer) },
 		confirmsColumn: func(r *Record) string { return textOf(r.ConfirmedBy) },
 		customerColumn: func(r *Record) string { return r.Customer },
+		workColumn:     func(r *Record) string { return r.Work.text() },
 	}
 )
 

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -184,115 +185,133 @@ func (w *world) queued(what string, accounts ...warranty.Principal) {
 }
 
 // TestTheQueueIsStored compares the stored queue of claims with the computed one through their life: what is written,
-// decided and assigned, who sells, owns, deletes and leaves, and what an earlier release writes.
+// decided and assigned, who sells, owns, deletes and leaves, and what an earlier release writes. So does the index of long
+// lists.
 func TestTheQueueIsStored(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		d := w.desk()
-		ivo, lea, sami := w.person("Ivo", true), w.person("Lea", true), w.person("Sami", true)
-		w.join(d.ann, d.o, ivo, warranty.Member)
-		seen := []warranty.Principal{d.shop.Principal, d.kim.Principal, lea.Principal, sami.Principal}
-		look := func(what string) { t.Helper(); w.queued(what, seen...) }
-		step := func(what string, err error) { t.Helper(); d.must(err); look(what) }
-		look("filed")
-		for range 3 {
-			w.claim(d.kim, d.record.ID)
+	for _, indexed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("indexed=%v", indexed), func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) { queueIsStored(t, w, indexed) })
+		})
+	}
+}
+
+func queueIsStored(t *testing.T, w *world, indexed bool) {
+	if indexed {
+		w.Store.SegmentLists(0, 4, 0)
+	}
+	d := w.desk()
+	ivo, lea, sami := w.person("Ivo", true), w.person("Lea", true), w.person("Sami", true)
+	w.join(d.ann, d.o, ivo, warranty.Member)
+	seen := []warranty.Principal{d.shop.Principal, d.kim.Principal, lea.Principal, sami.Principal}
+	look := func(what string) {
+		t.Helper()
+		w.queued(what, seen...)
+		if indexed {
+			w.index()
+			w.queued(what+", indexed", seen...)
 		}
-		look("filed again")
-		step("the customer wrote", d.say(d.kim, "It also smells."))
-		step("asked", d.move(d.shop, warranty.InfoRequested, "Which colour?"))
-		step("answered", d.say(d.kim, "Red."))
-		step("the shop wrote", d.say(d.shop, "Thanks."))
-		assign := func(user *warranty.ID) error {
-			_, err := d.Service.AssignClaim(ctx, d.shop.Principal, warranty.AssignClaim{ID: d.key(), UserID: user})
+	}
+	step := func(what string, err error) { t.Helper(); d.must(err); look(what) }
+	look("filed")
+	for range 3 {
+		w.claim(d.kim, d.record.ID)
+	}
+	look("filed again")
+	step("the customer wrote", d.say(d.kim, "It also smells."))
+	step("asked", d.move(d.shop, warranty.InfoRequested, "Which colour?"))
+	step("answered", d.say(d.kim, "Red."))
+	step("the shop wrote", d.say(d.shop, "Thanks."))
+	assign := func(user *warranty.ID) error {
+		_, err := d.Service.AssignClaim(ctx, d.shop.Principal, warranty.AssignClaim{ID: d.key(), UserID: user})
+		return err
+	}
+	mine := func(want int64) {
+		t.Helper()
+		acting := d.shop.Principal
+		acting.User = ivo.User
+		page, err := d.Service.ListClaims(ctx, acting, warranty.ListClaims{Queue: warranty.WaitingForThem, Assignee: "me"})
+		d.must(err)
+		equal(t, "assigned to Ivo", page.Pagination.Total, want)
+	}
+	step("assigned", assign(&ivo.User.ID))
+	mine(1)
+	step("assigned to nobody", assign(nil))
+	mine(0)
+	step("assigned again", assign(&ivo.User.ID))
+	w.remove(d.ann, d.o, ivo, false)
+	mine(0)
+	look("the assignee was removed")
+	step("approved", d.move(d.shop, warranty.Approved, ""))
+	step("a question after the decision", d.say(d.kim, "When?"))
+	step("in progress", d.move(d.shop, warranty.InProgress, ""))
+	_, err := d.Service.MoveClaim(ctx, d.shop.Principal,
+		warranty.MoveClaim{ID: d.key(), Status: warranty.Resolved, Resolution: warranty.Repaired})
+	step("resolved", err)
+
+	// A log waits for nobody until a seller decides the claims.
+	own := w.record(lea, sami.User.Email)
+	w.claim(lea, own.ID)
+	look("a log")
+	w.confirm(sami, own.ID)
+	look("with a seller")
+	w.trash(lea, own.ID)
+	look("deleted")
+	_, err = w.restore(lea, own.ID)
+	step("restored", err)
+	w.write(func(tx *store.Tx) error {
+		if _, err := tx.LockWarranty(sami.User.ID, keyOf(own.ID)); err != nil {
 			return err
 		}
-		mine := func(want int64) {
-			t.Helper()
-			acting := d.shop.Principal
-			acting.User = ivo.User
-			page, err := d.Service.ListClaims(ctx, acting, warranty.ListClaims{Queue: warranty.WaitingForThem, Assignee: "me"})
-			d.must(err)
-			equal(t, "assigned to Ivo", page.Pagination.Total, want)
-		}
-		step("assigned", assign(&ivo.User.ID))
-		mine(1)
-		step("assigned to nobody", assign(nil))
-		mine(0)
-		step("assigned again", assign(&ivo.User.ID))
-		w.remove(d.ann, d.o, ivo, false)
-		look("the assignee was removed")
-		step("approved", d.move(d.shop, warranty.Approved, ""))
-		step("a question after the decision", d.say(d.kim, "When?"))
-		step("in progress", d.move(d.shop, warranty.InProgress, ""))
-		_, err := d.Service.MoveClaim(ctx, d.shop.Principal,
-			warranty.MoveClaim{ID: d.key(), Status: warranty.Resolved, Resolution: warranty.Repaired})
-		step("resolved", err)
-
-		// A log waits for nobody until a seller decides the claims.
-		own := w.record(lea, sami.User.Email)
-		w.claim(lea, own.ID)
-		look("a log")
-		w.confirm(sami, own.ID)
-		look("with a seller")
-		w.trash(lea, own.ID)
-		look("deleted")
-		_, err = w.restore(lea, own.ID)
-		step("restored", err)
-		w.write(func(tx *store.Tx) error {
-			if _, err := tx.LockWarranty(sami.User.ID, keyOf(own.ID)); err != nil {
-				return err
-			}
-			return tx.RemoveSeller(sami.User.ID, own.ID, w.Service.Now())
-		})
-		look("without the seller")
-
-		w.transfer(d.record.ID, d.kim, lea)
-		look("transferred")
-		for range 2 { // two writers at a time
-			var running sync.WaitGroup
-			mina := w.record(d.shop, "")
-			w.issue(mina.ID, person{Principal: warranty.Principal{User: warranty.User{ID: d.o.ID}}}, lea)
-			claim := w.claim(lea, mina.ID)
-			for _, write := range []func() error{
-				func() error {
-					_, err := d.Service.MoveClaim(ctx, d.shop.Principal,
-						warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: warranty.InfoRequested, Reason: "Which?"})
-					return err
-				},
-				func() error {
-					_, err := d.Service.AssignClaim(ctx, d.shop.Principal,
-						warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &d.ann.User.ID})
-					return err
-				},
-				func() error {
-					return w.Store.Write(ctx, func(tx *store.Tx) error {
-						if _, err := tx.LockWarranty(lea.User.ID, keyOf(mina.ID)); err != nil {
-							return err
-						}
-						return tx.MoveOwner(mina.ID, lea.User.ID, d.kim.User.ID)
-					})
-				},
-				func() error { return w.Service.QueueClaims(ctx) },
-			} {
-				running.Go(func() {
-					if err := write(); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			running.Wait()
-			look("two writers")
-		}
-
-		// 1.0.0 knows none of it.
-		w.execute(`UPDATE claims SET status = 2, spoke = 0 WHERE status = 1`)
-		w.execute(`UPDATE access SET status = 2, start_date = 0 WHERE kind = 2 AND status = 1`)
-		w.execute(`UPDATE access SET queue = 0, queued_at = 0, queued_as = 0, assignee = NULL WHERE kind = 2 AND status = 3`)
-		step("an earlier release", d.Service.QueueClaims(ctx))
-
-		d.must(w.delete(sami.User.Email))
-		w.execute(`UPDATE erasures SET due_at = 0`)
-		w.erase()
-		look("an account was erased")
+		return tx.RemoveSeller(sami.User.ID, own.ID, w.Service.Now())
 	})
+	look("without the seller")
+
+	w.transfer(d.record.ID, d.kim, lea)
+	look("transferred")
+	for range 2 { // two writers at a time
+		var running sync.WaitGroup
+		mina := w.record(d.shop, "")
+		w.issue(mina.ID, person{Principal: warranty.Principal{User: warranty.User{ID: d.o.ID}}}, lea)
+		claim := w.claim(lea, mina.ID)
+		for _, write := range []func() error{
+			func() error {
+				_, err := d.Service.MoveClaim(ctx, d.shop.Principal,
+					warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: warranty.InfoRequested, Reason: "Which?"})
+				return err
+			},
+			func() error {
+				_, err := d.Service.AssignClaim(ctx, d.shop.Principal,
+					warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &d.ann.User.ID})
+				return err
+			},
+			func() error {
+				return w.Store.Write(ctx, func(tx *store.Tx) error {
+					if _, err := tx.LockWarranty(lea.User.ID, keyOf(mina.ID)); err != nil {
+						return err
+					}
+					return tx.MoveOwner(mina.ID, lea.User.ID, d.kim.User.ID)
+				})
+			},
+			func() error { return w.Service.QueueClaims(ctx) },
+		} {
+			running.Go(func() {
+				if err := write(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		running.Wait()
+		look("two writers")
+	}
+
+	// 1.0.0 knows none of it.
+	w.execute(`UPDATE access SET queue = 0, queued_at = 0, queued_as = 0, assignee = NULL WHERE kind = 2 AND status = 3`)
+	w.execute(`UPDATE claims SET status = 3, spoke = 0 WHERE status = 1`)
+	w.execute(`UPDATE access SET status = 3, start_date = 0 WHERE kind = 2 AND status = 1`)
+	step("an earlier release", d.Service.QueueClaims(ctx))
+
+	d.must(w.delete(sami.User.Email))
+	w.execute(`UPDATE erasures SET due_at = 0`)
+	w.erase()
+	look("an account was erased")
 }

@@ -198,8 +198,11 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	if err := t.deleteAccess(`user_id = $1`, from); err != nil {
 		return 0, err
 	}
-	return n, t.later(`UPDATE access AS a SET `+setQueue+` WHERE a.parent_id IN (SELECT p.item_id FROM access p
-		WHERE p.user_id = $1 AND p.kind = `+kindWarranty+`) AND `+outOfQueue, to)
+	const moved = `a.parent_id IN (SELECT p.item_id FROM access p WHERE p.user_id = $1 AND p.kind = ` + kindWarranty + `)`
+	if err := t.later(`UPDATE access AS a SET `+setQueue+` WHERE `+moved+` AND `+outOfQueue, to); err != nil {
+		return 0, err
+	}
+	return n, lists.NoteChanged(t.ctx, t.tx, `a.kind = `+kindClaim+` AND `+moved, to)
 }
 
 // deleteAccess deletes access rows, and notes the warranties that accounts lose for their feeds. On PostgreSQL, one

@@ -219,14 +219,14 @@ func (s *Store) segmentFaults(
 		return 0, err
 	}
 	var newest []warranty.ID
-	ends, updates := map[warranty.ID]int64{}, map[warranty.ID]int64{}
+	ends, updates, waits := map[warranty.ID]int64{}, map[warranty.ID]int64{}, map[warranty.ID]int64{}
 	if err := s.lists.Each(ctx, q, l, find.QuestionOf(warranty.WarrantyFilter{}, "", today), func(r find.Record) {
 		newest = append(newest, r.ID)
-		ends[r.ID], updates[r.ID] = r.End.EpochDay(), r.Updated
+		ends[r.ID], updates[r.ID], waits[r.ID] = r.End.EpochDay(), r.Updated, r.Waits
 	}); err != nil {
 		return 0, err
 	}
-	for _, sort := range []warranty.WarrantySort{"", warranty.ByEndDate, warranty.ByUpdatedAt} {
+	for _, sort := range []warranty.WarrantySort{"", warranty.ByEndDate, warranty.ByUpdatedAt, find.ByWaiting} {
 		question := find.QuestionOf(warranty.WarrantyFilter{}, sort, today)
 		answer, err := index.Ask(question, 0, len(newest)+1)
 		if errors.Is(err, find.ErrCorrupt) {
@@ -244,6 +244,8 @@ func (s *Store) segmentFaults(
 			faults += unordered(answer.IDs, ends)
 		case warranty.ByUpdatedAt:
 			faults += unordered(answer.IDs, updates)
+		case find.ByWaiting:
+			faults += unordered(answer.IDs, waits)
 		default:
 			for i, id := range answer.IDs {
 				if id != newest[i] {

@@ -82,21 +82,24 @@ const (
 func (s *Store) Claims(
 	ctx context.Context, account, person warranty.ID, in warranty.ListClaims,
 ) ([]warranty.Claim, int64, error) {
-	if q, ok, err := s.queueList(account, person, in); ok || err != nil {
-		if err != nil {
-			return nil, 0, err
-		}
-		return q.page(ctx, s, in.Paging)
-	}
 	l, question, err := s.claimList(account, person, in)
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, sorted := claimSorts[in.Sort]; in.Q != "" || question.Customer != nil || sorted {
-		return lists.Search(ctx, s.lists, l, question, in.Paging, claimShape)
+	indexed, err := s.lists.Answers(ctx, l)
+	if err != nil {
+		return nil, 0, err
 	}
-	if in.Status != "" {
-		l.And(`a.status = ?`, in.Status)
+	if !indexed {
+		if q, ok, err := s.queueList(account, person, in); ok || err != nil {
+			if err != nil {
+				return nil, 0, err
+			}
+			return q.page(ctx, s.db, in.Paging)
+		}
+	}
+	if in.Q != "" || question.Customer != nil || question.Sort != "" {
+		return lists.Search(ctx, s.lists, l, question, in.Paging, claimShape)
 	}
 	return lists.Page(ctx, s.lists, l, func() *find.Question { return question }, in.Paging, claimShape)
 }
@@ -105,54 +108,63 @@ func (s *Store) Claims(
 func (s *Store) ClaimPlace(
 	ctx context.Context, account, person warranty.ID, in warranty.ListClaims, id warranty.ID,
 ) (warranty.Place, error) {
-	if q, ok, err := s.queueList(account, person, in); ok || err != nil {
-		if err != nil {
-			return warranty.Place{}, err
-		}
-		return q.place(ctx, s.db, id)
-	}
 	l, question, err := s.claimList(account, person, in)
 	if err != nil {
 		return warranty.Place{}, err
 	}
+	indexed, err := s.lists.Answers(ctx, l)
+	if err != nil {
+		return warranty.Place{}, err
+	}
+	if !indexed {
+		if q, ok, err := s.queueList(account, person, in); ok || err != nil {
+			if err != nil {
+				return warranty.Place{}, err
+			}
+			return q.place(ctx, s.db, id)
+		}
+	}
 	return s.lists.Place(ctx, l, question, id)
 }
 
-// claimList returns the list of claims that match in, without their status, and the question that selects all of it.
+// claimList returns the list of claims that match in, but for what is searched by words, and the question that selects them.
 func (s *Store) claimList(account, person warranty.ID, in warranty.ListClaims) (*lists.List, *find.Question, error) {
-	l := lists.Of(account, lists.Claims)
+	l, question := lists.Of(account, lists.Claims), childQuestion(in.Q, in.Status)
 	l.OfWarranty(in.WarrantyID)
 	narrowToCustomer(l, in.Customer)
+	question.Customer, question.Sort = find.NewCustomer(in.Customer), claimSorts[in.Sort]
 	assignee, err := in.AssigneeOf(person)
 	if err != nil {
 		return nil, nil, err
 	}
-	narrowToAssignee(l, account, assignee)
-	if in.WaitingFor != "" {
-		l.Scan(waitingFor[in.WaitingFor])
+	question.Claims = find.ClaimFilter{Queue: in.Queue, For: in.WaitingFor, Replied: in.Replied, Assignee: assignee}
+	if in.Status != "" {
+		l.And(`a.status = ?`, in.Status)
 	}
-	if in.UpdatedSince != nil {
-		l.Scan(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
+	if in.Queue != "" {
+		l.And(`a.queue = ` + queues[in.Queue])
+	}
+	if in.WaitingFor != "" {
+		l.And(waitingFor[in.WaitingFor])
 	}
 	if in.Replied {
-		l.Scan(hasReplied)
+		l.And(hasReplied)
+	}
+	switch {
+	case assignee == nil:
+	case assignee.IsZero():
+		l.And(`a.assignee IS NULL`)
+	default:
+		l.And(`a.assignee = ?`, *assignee)
 	}
 	if in.Age != nil {
-		l.Scan(`a.queue < `+queueDone+` AND a.queued_at <= ?`, s.Now().AddDate(0, 0, -*in.Age))
+		by := s.Now().AddDate(0, 0, -*in.Age)
+		question.Claims.WaitsBy = by.UnixMicro()
+		l.And(`a.queue < `+queueDone+` AND a.queued_at <= ?`, by)
 	}
-	question := childQuestion(in.Q, in.Status)
-	switch in.Queue {
-	case "":
-	case warranty.WorkDone:
-		question.OpenClaim = new(bool)
-		l.And(`a.status NOT IN (` + lists.OpenStatuses + `)`)
-	default:
-		l.Scan(`a.queue = ` + queues[in.Queue])
-	}
-	question.Customer = find.NewCustomer(in.Customer)
-	if sort, sorted := claimSorts[in.Sort]; sorted {
-		question.Sort = sort
-		l.OrderBy(claimOrder(in.Sort))
+	if in.UpdatedSince != nil {
+		question.Claims.ChangedFrom = in.UpdatedSince.UnixMicro()
+		l.And(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
 	}
 	return l, question, nil
 }
@@ -178,17 +190,9 @@ var claimShape = &lists.Shape[warranty.Claim]{
 
 // claimSorts are the orders of claims besides newest first.
 var claimSorts = map[warranty.ClaimSort]warranty.WarrantySort{
-	warranty.ClaimsByWaiting:       warranty.ByUpdatedAt,
+	warranty.ClaimsByWaiting:       find.ByWaiting,
 	warranty.ClaimsByUpdatedAt:     warranty.ByUpdatedAt,
 	warranty.ClaimsByUpdatedAtDesc: warranty.ByUpdatedAtDesc,
-}
-
-// claimOrder is the number by which claims are sorted. Those that do not wait for the user come last.
-func claimOrder(sort warranty.ClaimSort) string {
-	if sort == warranty.ClaimsByWaiting {
-		return `(` + waitingSince + `) + CASE WHEN a.queue = ` + queueForUs + ` THEN 0 ELSE 1000000000000000000 END`
-	}
-	return `c.updated_at`
 }
 
 // ownerNow is the owner of the warranty $3.

@@ -24,6 +24,8 @@ func BenchmarkQueue(b *testing.B) {
 				}
 			}
 			write(`UPDATE access SET roles = 4 WHERE user_id = $1`, shop)
+			write(`UPDATE warranties SET customer_email = 'person' || CAST(updated_at / 1000 % 9973 AS TEXT) || '@post.example',
+				customer_name = CASE WHEN updated_at / 1000 % 50 = 7 THEN 'Cem' ELSE 'Andrea' END || ' Miller' || CAST(updated_at / 1000 % 9973 AS TEXT)`)
 			var member warranty.ID
 			for i := range members {
 				member = newID()
@@ -75,6 +77,18 @@ func benchQueue(b *testing.B, what string, s *Store, shop, member warranty.ID) {
 			b.ReportMetric(float64((cpuTime(s)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})
 	}
+	for _, q := range []string{"bosch", "broken7", "cem", "CL-"} {
+		run("find "+q, func() error {
+			if _, _, err := s.FindClaims(ctx, shop, q, 5); err != nil {
+				return err
+			}
+			if _, _, err := s.FindWarranties(ctx, shop, q, 5, warranty.FromEpochDay(20500)); err != nil {
+				return err
+			}
+			_, _, err := s.FindDocuments(ctx, shop, q, 5)
+			return err
+		})
+	}
 	var counts warranty.ClaimCounts
 	run("counts", func() (err error) {
 		counts, err = s.ClaimCounts(ctx, shop, member)
@@ -102,6 +116,13 @@ func benchQueue(b *testing.B, what string, s *Store, shop, member warranty.ID) {
 		{"replied", list(warranty.ListClaims{Queue: warranty.WaitingForUs, Replied: true}, 1, warranty.ClaimsByWaiting)},
 		{"age", list(warranty.ListClaims{Queue: warranty.WaitingForUs, Age: &days}, 1, warranty.ClaimsByWaiting)},
 		{"words", list(warranty.ListClaims{Queue: warranty.WaitingForUs, Q: "broken7"}, 1, warranty.ClaimsByWaiting)},
+		{"frequent words", list(warranty.ListClaims{Queue: warranty.WaitingForUs, Q: "bosch"}, 1, warranty.ClaimsByWaiting)},
+		{"frequent words, page 200", list(warranty.ListClaims{Queue: warranty.WaitingForUs, Q: "broken"}, 200, warranty.ClaimsByWaiting)},
+		{"customer", list(warranty.ListClaims{Queue: warranty.WaitingForUs, Customer: "cem"}, 1, warranty.ClaimsByWaiting)},
+		{"updated", list(warranty.ListClaims{Queue: warranty.WaitingForUs}, 1, warranty.ClaimsByUpdatedAtDesc)},
+		{"updated, page 200", list(warranty.ListClaims{Queue: warranty.WaitingForUs}, 200, warranty.ClaimsByUpdatedAtDesc)},
+		{"waiting, page 200", list(warranty.ListClaims{Queue: warranty.WaitingForUs}, 200, warranty.ClaimsByWaiting)},
+		{"all, waiting", list(warranty.ListClaims{}, 1, warranty.ClaimsByWaiting)},
 	} {
 		var page []warranty.Claim
 		run(q.name, func() (err error) {

@@ -278,6 +278,9 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 // ErasedName is the name of a deleted account where other people see it.
 const ErasedName = "Deleted account"
 
+// assignedTo selects the access rows a of accounts to the claims that the person $1 works on.
+const assignedTo = `(a.user_id, a.item_id) IN (SELECT x.account_id, x.claim_id FROM claim_assignees x WHERE x.user_id = $1)`
+
 // EraseUser erases what is left of a locked account that has no records and no credentials, and whose
 // events were erased. Its row stays, because shared records and their history refer to it.
 func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
@@ -294,6 +297,9 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 	}
 	// What they wrote about claims is in emails, too. Failed ones with the texts of several people are not sorted out.
 	if err := t.later(`DELETE FROM mails WHERE author_id = $1 OR author_id = $2 AND failed_at IS NOT NULL`, id, warranty.ID{}); err != nil {
+		return err
+	}
+	if err := lists.NoteChanged(t.ctx, t.tx, `a.kind = `+kindClaim+` AND `+assignedTo, id); err != nil {
 		return err
 	}
 	for _, sql := range []string{
@@ -315,8 +321,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM products WHERE account_id = $1`,
 		`DELETE FROM saved_replies WHERE account_id = $1`,
 		`DELETE FROM claim_notes WHERE account_id = $1`,
-		`UPDATE access SET assignee = NULL WHERE kind = ` + kindClaim + ` AND (user_id, item_id) IN (
-			SELECT x.account_id, x.claim_id FROM claim_assignees x WHERE x.user_id = $1)`,
+		`UPDATE access AS a SET assignee = NULL WHERE a.kind = ` + kindClaim + ` AND ` + assignedTo,
 		`DELETE FROM claim_assignees WHERE user_id = $1`,
 		`DELETE FROM claim_assignees WHERE account_id = $1`,
 		`DELETE FROM claim_mutes WHERE user_id = $1`,

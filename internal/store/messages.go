@@ -191,18 +191,6 @@ func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Cl
 var canWork = fmt.Sprintf(`m.role IN (%d, %d) AND u.disabled_at IS NULL`,
 	warranty.EnumNumber(warranty.Admin), warranty.EnumNumber(warranty.Member))
 
-// narrowToAssignee keeps the claims that a member works on; the zero id is nobody, and nil anyone.
-func narrowToAssignee(l *lists.List, account warranty.ID, assignee *warranty.ID) {
-	switch {
-	case assignee == nil:
-	case assignee.IsZero():
-		l.Scan(`a.assignee IS NULL`)
-	default:
-		l.Narrow(`a.item_id IN (SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = ? AND x.user_id = ?)`,
-			account, *assignee)
-	}
-}
-
 // Handlings adds the customers of claims, and who works on them, to those that the account decides as a business.
 func (s *Store) Handlings(ctx context.Context, account warranty.ID, list []warranty.Claim) error {
 	at := make(map[warranty.ID]int, len(list))
@@ -257,14 +245,21 @@ func (t *Tx) AssignClaim(organization, claim warranty.ID, user *warranty.ID) err
 			return err
 		}
 	}
-	return t.later(`UPDATE access SET assignee = $3 WHERE user_id = $2 AND kind = `+kindClaim+` AND item_id = $1`,
-		claim, organization, user)
+	if err := t.later(`UPDATE access SET assignee = $3 WHERE user_id = $2 AND kind = `+kindClaim+` AND item_id = $1`,
+		claim, organization, user); err != nil {
+		return err
+	}
+	return lists.NoteChanged(t.ctx, t.tx, `a.user_id = $2 AND a.kind = `+kindClaim+` AND a.item_id = $1`, claim, organization)
 }
 
 // Unassign ends the work of a member of a locked organization on all claims.
 func (t *Tx) Unassign(organization, user warranty.ID) error {
-	if err := t.later(`UPDATE access SET assignee = NULL WHERE user_id = $1 AND kind = `+kindClaim+` AND item_id IN (
-			SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = $1 AND x.user_id = $2)`, organization, user); err != nil {
+	const assigned = `a.user_id = $1 AND a.kind = ` + kindClaim + ` AND a.item_id IN (
+		SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = $1 AND x.user_id = $2)`
+	if err := lists.NoteChanged(t.ctx, t.tx, assigned, organization, user); err != nil {
+		return err
+	}
+	if err := t.later(`UPDATE access AS a SET assignee = NULL WHERE `+assigned, organization, user); err != nil {
 		return err
 	}
 	return t.later(`DELETE FROM claim_assignees WHERE account_id = $1 AND user_id = $2`, organization, user)

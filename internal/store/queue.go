@@ -18,9 +18,6 @@ type queueList struct {
 	// order has the columns by which claims are sorted. Ties and claims without another order are sorted by id.
 	order []string
 	desc  bool
-	// allDone means that the list has every done claim of the account.
-	allDone bool
-	account warranty.ID
 }
 
 // queueList returns the list of claims that match in, and whether the index of queues answers it.
@@ -45,8 +42,6 @@ func (s *Store) queueList(account, person warranty.ID, in warranty.ListClaims) (
 	if err != nil {
 		return q, false, err
 	}
-	q.account = account
-	q.allDone = in.Queue == warranty.WorkDone && assignee == nil && !in.Replied && in.Age == nil
 	q.where, q.args = inQueues+`$1 AND a.queue = `+number, []any{account}
 	switch {
 	case assignee == nil:
@@ -82,21 +77,15 @@ func (q *queueList) sorted(backwards bool) string {
 
 // page returns a page and the total.
 func (q *queueList) page(
-	ctx context.Context, s *Store, p warranty.Paging,
+	ctx context.Context, db *engine.DB, p warranty.Paging,
 ) (list []warranty.Claim, total int64, err error) {
-	count, n := `(SELECT count(*) FROM `+q.where+`)`, len(q.args)
-	if q.allDone {
-		if total, err = s.countDone(ctx, q.account); err != nil {
-			return nil, 0, err
-		}
-		count = fmt.Sprint(total)
-	}
-	statement := fmt.Sprintf(`SELECT n.total, %s FROM (SELECT %s AS total) n
+	n := len(q.args)
+	statement := fmt.Sprintf(`SELECT n.total, %s FROM (SELECT count(*) AS total FROM %s) n
 		LEFT JOIN (SELECT a.item_id, a.user_id, a.roles, a.queued_at FROM %s%s LIMIT $%d OFFSET $%d) a ON 1 = 1 %s%s`,
-		claimColumns, count, q.where, q.sorted(false), n+1, n+2,
+		claimColumns, q.where, q.where, q.sorted(false), n+1, n+2,
 		strings.ReplaceAll(lists.JoinClaim, `JOIN `, `LEFT JOIN `), q.sorted(false))
 	list = make([]warranty.Claim, 0, p.Limit)
-	err = s.db.Query(ctx, statement, func(r *engine.Row) error {
+	err = db.Query(ctx, statement, func(r *engine.Row) error {
 		total = r.Int()
 		if !r.Null() {
 			list = append(list, readClaim(r))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -82,11 +83,15 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[lists
 	if s.random.IntN(4) == 0 {
 		claims.Customer = s.customer()
 	}
-	question := childQuestion(claims.Q, claims.Status)
-	question.Customer = find.NewCustomer(claims.Customer)
+	person := s.anyWork(&claims)
+	_, question, err := s.claimList(user, person, claims)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if compareChildren(t, s, step, lists.Of(user, lists.Claims), question, claims.Paging, claimShape,
-		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, user, claims) }) {
+		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, person, claims) }) {
 		indexed[lists.Claims] = true
+		s.comparePlaces(t, user, person, step, claims, question)
 	}
 	if compareChildren(t, s, step, lists.Of(user, lists.Documents), childQuestion(documents.Q, ""), documents.Paging, documentShape,
 		func() ([]warranty.Document, int64, error) { return s.Documents(context.Background(), user, documents) }) {
@@ -98,6 +103,83 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[lists
 		t.Fatalf("after step %d, %d open claims instead of %d; %v", step, n, len(records), err)
 	}
 	return indexed
+}
+
+// anyWork adds filters and an order to a list of claims, and returns who asks.
+func (s *segmentScript) anyWork(in *warranty.ListClaims) (person warranty.ID) {
+	person = s.user()
+	rarely := func(set func()) {
+		if s.random.IntN(5) == 0 {
+			set()
+		}
+	}
+	rarely(func() { in.Queue = warranty.EnumOf[warranty.ClaimQueue](1 + s.random.Int64N(4)) })
+	rarely(func() { in.WaitingFor = warranty.EnumOf[warranty.ClaimSide](1 + s.random.Int64N(2)) })
+	rarely(func() { in.Replied = true })
+	rarely(func() {
+		in.Assignee = oneOf(s.script, []string{warranty.AssignedToMe, warranty.AssignedToNone}, warranty.AssignedToNone)
+	})
+	rarely(func() { in.Age = new(s.random.IntN(1000)) })
+	rarely(func() { in.UpdatedSince = new(s.now().Add(-time.Duration(s.random.IntN(40)) * time.Microsecond)) })
+	in.Sort = warranty.EnumOf[warranty.ClaimSort](s.random.Int64N(5))
+	return person
+}
+
+// comparePlaces compares the places of claims in a list, and the counts of the queues, with a scan.
+func (s *segmentScript) comparePlaces(
+	t fataler, user, person warranty.ID, step int, in warranty.ListClaims, question *find.Question,
+) {
+	ctx := context.Background()
+	records, _ := s.scan(t, lists.Of(user, lists.Claims), question)
+	for i := range records {
+		want := warranty.Place{At: int64(i + 1), Of: int64(len(records))}
+		if i > 0 {
+			want.Previous = &records[i-1].ID
+		}
+		if i+1 < len(records) {
+			want.Next = &records[i+1].ID
+		}
+		got, err := s.ClaimPlace(ctx, user, person, in, records[i].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("after step %d, place %d for %+v; scan (-) and index (+):\n%s", step, i, in, diff)
+		}
+	}
+	want := warranty.ClaimCounts{}
+	for queue, count := range map[warranty.ClaimQueue]*int64{warranty.WaitingForUs: &want.WaitingForUs,
+		warranty.WorkInProgress: &want.InProgress, warranty.WaitingForThem: &want.WaitingForThem, warranty.WorkDone: &want.Done} {
+		for _, only := range []struct {
+			in warranty.ListClaims
+			n  *int64
+		}{
+			{warranty.ListClaims{}, count},
+			{warranty.ListClaims{Assignee: warranty.AssignedToMe}, &want.Mine},
+			{warranty.ListClaims{Assignee: warranty.AssignedToNone}, &want.Unassigned},
+			{warranty.ListClaims{Replied: true}, &want.Replied},
+		} {
+			only.in.Queue, only.in.Sort = queue, warranty.ClaimsByWaiting
+			_, question, err := s.claimList(user, person, only.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, _ := s.scan(t, lists.Of(user, lists.Claims), question)
+			if only.n == count || queue == warranty.WaitingForUs {
+				*only.n = int64(len(found))
+			}
+			if only.n == count && queue == warranty.WaitingForUs && len(found) > 0 {
+				want.Oldest = new(time.UnixMicro(found[0].Waits).UTC())
+			}
+		}
+	}
+	got, err := s.ClaimCounts(ctx, user, person)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("after step %d, counts of queues; scan (-) and index (+):\n%s", step, diff)
+	}
 }
 
 // anyWords returns a query that finds something now and then.

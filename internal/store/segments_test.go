@@ -49,7 +49,7 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 			steps := []func() (any, error){
 				s.change, s.rename, s.rename, s.remove, s.handOver, s.handOver, s.handOver, s.handOver, s.fileClaim, s.moveClaim, s.moveClaim,
 				s.link, s.link, s.restore, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty, s.fileClaim, s.upload, s.upload, s.removeDocument,
-				s.verify, s.verify, s.offer, s.offer, s.confirm,
+				s.verify, s.verify, s.offer, s.offer, s.confirm, s.assign, s.assign, s.assign, s.unassign,
 			}
 			for i := range rapid.IntRange(35, 60).Draw(t, "steps") {
 				s.Store = processes[random.IntN(2)]
@@ -200,6 +200,23 @@ func (s *segmentScript) confirm() (any, error) {
 		_, err := tx.AddSeller(user, id, s.now())
 		return err
 	})
+}
+
+// assign makes a user the one who works on a claim for another, or no one.
+func (s *segmentScript) assign() (any, error) {
+	organization, claim, user := s.user(), oneOf(s.script, s.claims, warranty.ID{3}), s.user()
+	return nil, s.write(func(tx *Tx) error {
+		if s.random.IntN(4) == 0 {
+			return tx.AssignClaim(organization, claim, nil)
+		}
+		return tx.AssignClaim(organization, claim, &user)
+	})
+}
+
+// unassign ends the work of a user for another.
+func (s *segmentScript) unassign() (any, error) {
+	organization, user := s.user(), s.user()
+	return nil, s.write(func(tx *Tx) error { return tx.Unassign(organization, user) })
 }
 
 // restore moves everything of one user to another.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/store/lists"
 	"warranty.example/svc/warranty"
@@ -81,7 +80,10 @@ func (t *Tx) QueueClaims(id warranty.ID) error {
 		func(*engine.Row) error { return nil }, id); err != nil {
 		return err
 	}
-	return t.queueClaims(id)
+	if err := t.queueClaims(id); err != nil {
+		return err
+	}
+	return lists.NoteWarranty(t.ctx, t.tx, id)
 }
 
 // queues are the stored numbers of queues.
@@ -107,9 +109,16 @@ const inQueues = `access a /*sqlite: INDEXED BY access_queue */ WHERE a.kind = `
 
 // ClaimCounts counts the claims of an account by queue. person is who asks.
 func (s *Store) ClaimCounts(ctx context.Context, account, person warranty.ID) (n warranty.ClaimCounts, err error) {
+	found, err := s.lists.Totals(ctx, lists.Key{User: account, Kind: lists.Claims}, func(l *lists.Snapshot) (err error) {
+		n, err = l.CountClaims(person)
+		return err
+	})
+	if found || err != nil {
+		return n, err
+	}
 	err = s.db.Query(ctx, `SELECT CAST(a.queue AS TEXT), count(*), count(CASE WHEN a.assignee = $2 THEN 1 END),
 			count(*) - count(a.assignee), count(CASE WHEN `+hasReplied+` THEN 1 END), min(a.queued_at)
-		FROM `+inQueues+`$1 AND a.queue BETWEEN `+queueForUs+` AND `+queueForThem+` GROUP BY a.queue`, func(r *engine.Row) error {
+		FROM `+inQueues+`$1 GROUP BY a.queue`, func(r *engine.Row) error {
 		switch queue, count := r.Text(), r.Int(); queue {
 		case queueForUs:
 			n.WaitingForUs, n.Mine, n.Unassigned, n.Replied = count, r.Int(), r.Int(), r.Int()
@@ -119,25 +128,11 @@ func (s *Store) ClaimCounts(ctx context.Context, account, person warranty.ID) (n
 			n.InProgress = count
 		case queueForThem:
 			n.WaitingForThem = count
+		case queueDone:
+			n.Done = count
 		}
 		return nil
 	}, account, person)
-	if err != nil {
-		return n, err
-	}
-	n.Done, err = s.countDone(ctx, account)
-	return n, err
-}
-
-// countDone counts the claims of an account that are done. They grow without end, but the index of a long list knows
-// their number.
-func (s *Store) countDone(ctx context.Context, account warranty.ID) (int64, error) {
-	done := warranty.ListClaims{Paging: warranty.Paging{Page: 1, Limit: 1}, Queue: warranty.WorkDone}
-	l, question, err := s.claimList(account, account, done)
-	if err != nil {
-		return 0, err
-	}
-	_, n, err := lists.Page(ctx, s.lists, l, func() *find.Question { return question }, done.Paging, claimShape)
 	return n, err
 }
 

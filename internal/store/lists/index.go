@@ -96,6 +96,14 @@ func (x *Index) With(
 	return found, err
 }
 
+// Answers reports whether a list had an index recently that can answer questions about it.
+func (x *Index) Answers(ctx context.Context, l *List) (bool, error) {
+	if !l.isWhole() {
+		return false, nil
+	}
+	return x.IsIndexed(ctx, l.Key)
+}
+
 // IsIndexed reports whether a list had an index recently.
 func (x *Index) IsIndexed(ctx context.Context, key Key) (bool, error) {
 	x.mu.Lock()

@@ -22,8 +22,6 @@ import (
 	"slices"
 	"strings"
 
-	"warranty.example/svc/internal/find"
-	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -59,11 +57,7 @@ type List struct {
 	filter strings.Builder
 	// narrowed uses another index of the database, so that few records are left.
 	narrowed strings.Builder
-	// scanned means that the narrowing condition is checked for every record.
-	scanned bool
-	// order replaces the time of the last update in the order of records, if it is set.
-	order string
-	args  []any
+	args     []any
 }
 
 // listArgs is the number of arguments before those of the conditions: the user, the kind, and the
@@ -78,16 +72,6 @@ func (l *List) And(condition string, args ...any) { l.add(&l.filter, condition, 
 
 // Narrow adds a condition that uses another index of the database, so that few records are left.
 func (l *List) Narrow(condition string, args ...any) { l.add(&l.narrowed, condition, args) }
-
-// Scan adds a condition that is checked for every record.
-func (l *List) Scan(condition string, args ...any) {
-	l.scanned = true
-	l.Narrow(condition, args...)
-}
-
-// OrderBy replaces the time of the last update, for questions that sort by it, with a number in SQL. The index has no
-// such order, so every record is read.
-func (l *List) OrderBy(number string) { l.scanned, l.order = true, number }
 
 // OfWarranty keeps the claims or documents of a warranty, if the key is set.
 func (l *List) OfWarranty(k warranty.WarrantyKey) {
@@ -107,23 +91,8 @@ func (l *List) add(to *strings.Builder, condition string, args []any) {
 	to.WriteString(` AND (` + condition + `)`)
 }
 
-// isWhole reports whether the list has no narrowing condition and no order of its own, so that its index can answer.
-func (l *List) isWhole() bool { return l.narrowed.Len() == 0 && l.order == "" }
-
-// orderColumn is the column of the order, after all others.
-func (l *List) orderColumn() string {
-	if l.order == "" {
-		return ""
-	}
-	return `, ` + l.order
-}
-
-// readOrder reads orderColumn.
-func (l *List) readOrder(r *engine.Row, record *find.Record) {
-	if l.order != "" {
-		record.Updated = r.Int()
-	}
-}
+// isWhole reports whether the list has no narrowing condition, so that its index can answer.
+func (l *List) isWhole() bool { return l.narrowed.Len() == 0 }
 
 // values returns the arguments of the statement.
 func (l *List) values(others ...any) []any {

@@ -15,7 +15,7 @@ func TestConditionsNumberTheirArguments(t *testing.T) {
 	l := Of(user, Claims)
 	l.Narrow(`a.parent_id = ?`, warranty.ID{2})
 	l.And(`a.status = ? OR a.end_date < ?`, 3, 4)
-	l.Scan(`a.roles <> 0`)
+	l.Narrow(`a.roles <> 0`)
 	if got, want := l.narrowed.String(), ` AND (a.parent_id = $5) AND (a.roles <> 0)`; got != want {
 		t.Errorf("narrowed is %q, want %q", got, want)
 	}
@@ -28,22 +28,16 @@ func TestConditionsNumberTheirArguments(t *testing.T) {
 	}
 }
 
-// TestOnlyWholeListsAskTheIndex: the index knows neither narrowing conditions nor orders of a list.
+// TestOnlyWholeListsAskTheIndex: the index knows filters, but no narrowing conditions.
 func TestOnlyWholeListsAskTheIndex(t *testing.T) {
 	t.Parallel()
-	for what, change := range map[string]func(*List){
-		"narrowed": func(l *List) { l.OfWarranty(warranty.WarrantyKey{ID: warranty.ID{1}}) },
-		"scanned":  func(l *List) { l.Scan(`a.roles <> 0`) },
-		"ordered":  func(l *List) { l.OrderBy(`c.updated_at`) },
-	} {
-		l := Of(warranty.ID{1}, Claims)
-		l.And(`a.status = ?`, 1)
-		l.OfWarranty(warranty.WarrantyKey{})
-		if !l.isWhole() {
-			t.Error("a list with a filter is not whole")
-		}
-		if change(l); l.isWhole() {
-			t.Errorf("a list that is %s is whole", what)
-		}
+	l := Of(warranty.ID{1}, Claims)
+	l.And(`a.status = ?`, 1)
+	l.OfWarranty(warranty.WarrantyKey{})
+	if !l.isWhole() {
+		t.Error("a list with a filter is not whole")
+	}
+	if l.OfWarranty(warranty.WarrantyKey{ID: warranty.ID{1}}); l.isWhole() {
+		t.Error("a list that is narrowed is whole")
 	}
 }

@@ -48,7 +48,7 @@ var sources = map[Kind]*source{
 		readText: readSearched,
 	},
 	Claims: {
-		columns:  `a.item_id, a.roles, a.status, c.updated_at, w.product_name`,
+		columns:  `a.item_id, a.roles, a.status, c.updated_at, w.product_name, a.start_date` + workColumns,
 		text:     ClaimDescription + `, c.claim_number, ` + searchedColumns,
 		joins:    JoinClaim,
 		read:     readClaimRecord,
@@ -110,8 +110,11 @@ func (s *source) record(r *engine.Row, w wanted) find.Record {
 }
 
 func readClaimRecord(r *engine.Row) find.Record {
-	record := claimRecord(r.ID(), warranty.RolesOf(r.Int()), warranty.EnumOf[warranty.ClaimStatus](r.Int()))
-	record.Updated, record.Name = r.Int(), r.Text()
+	c := warranty.Claim{ID: r.ID(), Roles: warranty.RolesOf(r.Int()), Status: warranty.EnumOf[warranty.ClaimStatus](r.Int())}
+	updated := r.Int()
+	c.Warranty.ProductName, c.Spoke = r.Text(), r.Int()
+	record := claimRecord(c, r)
+	record.Updated = updated
 	return record
 }
 
@@ -119,9 +122,23 @@ func readDocumentRecord(r *engine.Row) find.Record {
 	return find.Record{ID: r.ID(), Roles: warranty.RolesOf(r.Int()), Updated: r.Int(), Name: r.Text()}
 }
 
-func claimRecord(id warranty.ID, roles warranty.Roles, status warranty.ClaimStatus) find.Record {
-	return find.Record{ID: id, Roles: roles, Category: status.String(),
-		OpenClaim: slices.Contains(warranty.OpenClaimStatuses, status)}
+// workColumns are the columns of the queue of a claim.
+const workColumns = `, a.queue, a.queued_at, a.assignee`
+
+// claimRecord returns the record of a claim with the account's roles. It reads workColumns.
+func claimRecord(c warranty.Claim, r *engine.Row) find.Record {
+	record := find.Record{
+		ID: c.ID, Roles: c.Roles, Category: c.Status.String(), Name: c.Warranty.ProductName, Updated: c.UpdatedAt.UnixMicro(),
+		OpenClaim: slices.Contains(warranty.OpenClaimStatuses, c.Status),
+		Work: find.Work{
+			Queue: warranty.EnumOf[warranty.ClaimQueue](r.Int()), Owner: c.Roles.Has(warranty.Owner), Replied: c.HasReplied(),
+		},
+	}
+	record.Waits = find.Waits(record.Work.Queue, r.Int())
+	if assignee := r.OptionalID(); assignee != nil {
+		record.Work.Assignee = *assignee
+	}
+	return record
 }
 
 // readChildSearched reads a text and a code of a claim or document, followed by searchedColumns of its
@@ -249,12 +266,11 @@ func WarrantyRecord(q *find.Question, w warranty.Warranty, r *engine.Row) find.R
 }
 
 // ClaimColumns returns the columns that ClaimRecord reads in addition to the claim.
-func ClaimColumns(*find.Question) string { return `, ` + searchedColumns }
+func ClaimColumns(*find.Question) string { return workColumns + `, ` + searchedColumns }
 
 // ClaimRecord returns what a question looks at of a claim.
 func ClaimRecord(_ *find.Question, c warranty.Claim, r *engine.Row) find.Record {
-	record := claimRecord(c.ID, warranty.Roles{}, c.Status)
-	record.Updated, record.Name = c.UpdatedAt.UnixMicro(), c.Warranty.ProductName
+	record := claimRecord(c, r)
 	readSearched(r).with(c.Description, string(c.ClaimNumber)).in(&record)
 	return record
 }

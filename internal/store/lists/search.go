@@ -13,29 +13,24 @@ import (
 // This file answers any question about a list. It asks the index of a long list, and otherwise reads every record and
 // lets package find decide. The records of the page are read in the same snapshot.
 
-// Each calls each for the records of a list that the question selects, newest first. Of the list's
-// conditions it uses those that narrow it. A list that turns out to be long will be indexed.
+// Each calls each for the records of a list that the question selects, newest first. A list that turns out to be long
+// will be indexed.
 func (x *Index) Each(
 	ctx context.Context, q engine.Querier, l *List, question *find.Question, each func(find.Record),
 ) error {
 	src, wanted := sources[l.Kind], wantedBy(question)
 	where, args := `a.user_id = $1 AND a.kind = $2`, []any{l.User, l.Kind}
-	read, sorted := int64(0), ` ORDER BY a.item_id DESC`
-	if l.isWhole() {
+	read := int64(0)
+	if conditions := l.narrowed.String() + l.filter.String(); conditions == "" {
 		defer func() { x.NoteLength(l.User, read) }()
 	} else {
-		item := `a.item_id`
-		if l.order != "" { // the records are sorted afterwards, and SQLite may use the index of a condition
-			item, sorted = `/*sqlite: + */a.item_id`, ``
-		}
-		where += ` AND ` + item + ` > $3 AND ` + item + ` <= $4` + l.narrowed.String()
+		where += ` AND a.item_id > $3 AND a.item_id <= $4` + conditions
 		args = l.values()
 	}
-	return q.Query(ctx, `SELECT `+src.selected(wanted)+l.orderColumn()+` FROM access a `+src.joins+` WHERE `+where+sorted,
+	return q.Query(ctx, `SELECT `+src.selected(wanted)+` FROM access a `+src.joins+` WHERE `+where+` ORDER BY a.item_id DESC`,
 		func(r *engine.Row) error {
 			read++
 			record := src.record(r, wanted)
-			l.readOrder(r, &record)
 			if question.Matches(&record) {
 				each(record)
 			}
@@ -46,7 +41,7 @@ func (x *Index) Each(
 // acquire waits until no other scan of the user's records is under way, unless another index makes
 // the scan short.
 func (x *Index) acquire(ctx context.Context, l *List) (release func(), err error) {
-	if !l.isWhole() && !l.scanned {
+	if !l.isWhole() {
 		return func() {}, nil
 	}
 	return x.Scans.Acquire(ctx, l.User)
@@ -56,11 +51,6 @@ func (x *Index) acquire(ctx context.Context, l *List) (release func(), err error
 func Search[T any](
 	ctx context.Context, x *Index, l *List, question *find.Question, p warranty.Paging, sh *Shape[T],
 ) (rows []T, total int64, err error) {
-	release, err := x.acquire(ctx, l)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer release()
 	indexed, err := x.IsIndexed(ctx, l.Key)
 	if err != nil {
 		return nil, 0, err
@@ -70,6 +60,11 @@ func Search[T any](
 			return rows, total, err
 		}
 	}
+	release, err := x.acquire(ctx, l)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer release()
 	if !indexed {
 		rows, total, short, err := searchShort(ctx, x, l, question, p, sh)
 		if short || err != nil {
@@ -98,14 +93,13 @@ func searchShort[T any](
 	}
 	var found []match
 	read := int64(0)
-	statement := fmt.Sprintf(`SELECT %s%s%s FROM (SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2
+	statement := fmt.Sprintf(`SELECT %s%s FROM (SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2
 			AND a.item_id > $3 AND a.item_id <= $4%s ORDER BY a.item_id DESC LIMIT $%d) a %s ORDER BY a.item_id DESC`,
-		sh.Columns, sh.More(question), l.orderColumn(), l.narrowed.String(), listArgs+len(l.args)+1, sh.Joins)
+		sh.Columns, sh.More(question), l.narrowed.String()+l.filter.String(), listArgs+len(l.args)+1, sh.Joins)
 	err = x.db.Query(ctx, statement, func(r *engine.Row) error {
 		read++
 		m := match{row: sh.Read(r)}
 		m.record = sh.Record(question, m.row, r)
-		l.readOrder(r, &m.record)
 		if question.Matches(&m.record) {
 			m.record.Rank = question.Rank(&m.record)
 			m.record.Text, m.record.Codes = "", "" // not needed for sorting
@@ -151,8 +145,15 @@ func (x *Index) ask(
 	return answer, err
 }
 
-// Place finds a record among those that a question selects, in its order. It reads every record once and sorts none.
+// Place finds a record among those that a question selects, in its order. Without an index it reads every record once and
+// sorts none.
 func (x *Index) Place(ctx context.Context, l *List, question *find.Question, id warranty.ID) (p warranty.Place, err error) {
+	if l.isWhole() {
+		found, err := x.Totals(ctx, l.Key, func(s *Snapshot) (err error) { p, err = s.Place(question, id); return err })
+		if found || err != nil {
+			return p, err
+		}
+	}
 	release, err := x.acquire(ctx, l)
 	if err != nil {
 		return p, err

@@ -4,9 +4,6 @@
 ALTER TABLE claims ADD COLUMN waiting_since BIGINT NOT NULL DEFAULT 0;
 UPDATE claims SET waiting_since = updated_at;
 
--- The open claims of an account; see waiting.go.
-CREATE INDEX access_open ON access (user_id, status, roles, start_date, item_id) WHERE kind = 2 AND status IN (1, 2, 3, 4, 6);
-
 -- Notes about a claim that only the members of an account read.
 CREATE TABLE claim_notes (
   id UUID NOT NULL PRIMARY KEY,

@@ -23,8 +23,8 @@ UPDATE access SET
   assignee = (SELECT x.user_id FROM claim_assignees x WHERE x.claim_id = access.item_id AND x.account_id = access.user_id)
 WHERE kind = 2;
 
--- Pages and counts of a queue read only this index. It replaces access_waiting, access_spoke and access_open, which 1.0.0
--- reads; a later release drops them.
+-- Pages and counts of a queue read only this index. It replaces access_waiting and access_spoke, which 1.0.0 reads; a
+-- later release drops them.
 CREATE INDEX access_queue ON access (user_id, queue, queued_at, item_id, assignee, status, start_date, roles) WHERE kind = 2;
 -- The claims that 1.0.0 filed or changed.
 CREATE INDEX access_to_queue ON access (parent_id) WHERE kind = 2 AND queued_as <> 1000 * status + 8 * start_date + roles;
