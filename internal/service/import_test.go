@@ -336,6 +336,32 @@ func TestReimports(t *testing.T) {
 	}, busy)
 }
 
+// TestImportComparesSerialNumbers: rows whose serial numbers differ only in dashes, spaces or case are one product, in a
+// file and beside what was imported before; another coverage of it is imported. A later one is still a coverage of its own.
+func TestImportComparesSerialNumbers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.person("Olga", true)
+		const head = "name,start_date,end_date,serial_number\n"
+		for _, c := range []struct {
+			what, rows                        string
+			created, skipped, existing, total int
+		}{
+			{"in a file", "Kettle,2026-01-01,2027-01-01,SN-12 a\nKettle,2026-01-01,2027-01-01,sn12A\nKettle,2026-01-01,2027-01-01,S-N1-2A\n", 1, 2, 0, 1},
+			{"imported before", "Kettle,2026-01-01,2027-01-01,sn 12-A\n", 0, 0, 1, 1},
+			{"another product", "Pan,2026-01-01,2027-01-01,SN12A\n", 1, 0, 0, 2},
+			{"two coverages", "Kettle,2026-01-01,2027-01-01,SN12A\nKettle,2027-01-02,2028-01-01,sn-12-a\n", 1, 0, 1, 3},
+			{"both again", "Kettle,2026-01-01,2027-01-01,sn12a\nKettle,2027-01-02,2028-01-01,SN 12 A\n", 0, 0, 2, 3},
+		} {
+			got, err := imported(t, head+c.rows, sheet.Import{Service: w.importing(olga)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := [4]int{got.Created, got.Skipped, got.AlreadyImported, len(w.all(olga))}
+			equal(t, c.what, counts, [4]int{c.created, c.skipped, c.existing, c.total})
+		}
+	})
+}
+
 // TestImportSaysWhichRowsHaveOtherDates: a renewal of a known serial number is not created silently, and
 // not left out silently.
 func TestImportSaysWhichRowsHaveOtherDates(t *testing.T) {

@@ -336,7 +336,10 @@ func (r *Reader) isDouble(row *Row) bool {
 }
 
 // serial identifies a product that has a serial number.
-func (r Row) serial() string { return r.Input.SerialNumber + "\n" + r.Input.ProductName }
+func (r Row) serial() string { return serialOf(r.Input.SerialNumber, r.Input.ProductName) }
+
+// serialOf identifies a product by its serial number, compared as the service does.
+func serialOf(serial, product string) string { return warranty.SerialKey(serial) + "\n" + product }
 
 // isSerialNumber reports whether text is a serial number and not a placeholder.
 func isSerialNumber(serial string) bool {

@@ -75,7 +75,7 @@ func (r *Reader) profile() error {
 		if !isSerialNumber(serial) || isRuined(serial) || start == "" {
 			continue
 		}
-		key := serial + "\n" + r.productName(row.record)
+		key := serialOf(serial, r.productName(row.record))
 		now := period{start: start}
 		for _, field := range append(slices.Clone(lengthFields), "end_date", "lifetime") {
 			now.end += r.value(row.record, field) + "\n"
