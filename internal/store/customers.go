@@ -28,6 +28,9 @@ func readCustomerRecord(r *engine.Row) warranty.CustomerRecord {
 // shownCustomers are the customers h of the account $1 that are not merged into another one.
 const shownCustomers = ` FROM customers h WHERE h.account_id = $1 AND h.merged_into IS NULL`
 
+// searchedCustomers is shownCustomers for a search. The index has all that a search compares.
+var searchedCustomers = strings.Replace(shownCustomers, ` h `, ` h /*sqlite: INDEXED BY customers_by_contact */ `, 1)
+
 // customerOrders are the orders of lists of customers.
 var customerOrders = map[warranty.CustomerSort]string{
 	warranty.CustomersByContact: ` ORDER BY h.recent_at DESC, h.id DESC`,
@@ -80,15 +83,16 @@ func (s *Store) Customers(
 	if !claims {
 		where += hasWarranties
 	}
-	order := ` ORDER BY f.rank, f.recent_at DESC, f.id DESC`
+	order, sorted := ` ORDER BY f.rank, f.recent_at DESC, f.id DESC`, `h.recent_at, `+rank+` AS rank`
 	if in.Sort == warranty.CustomersByName {
+		sorted = `h.folded_name, h.email`
 		order = ` ORDER BY ` + nameless + `, f.folded_name, f.email, f.id`
 	}
 	n := len(args)
 	limit := fmt.Sprintf(` LIMIT $%d OFFSET $%d`, n+1, n+2)
 	// A search reads every customer once. Only what sorts them is kept of those that it finds.
-	statement := `WITH f AS MATERIALIZED (SELECT h.id, h.recent_at, h.folded_name, h.email, ` + rank + ` AS rank` + shownCustomers +
-		where + `) SELECT ` + customerColumns + `, (SELECT count(*) FROM f) FROM (SELECT * FROM f` + order + limit + `) f
+	statement := `WITH f AS MATERIALIZED (SELECT h.id, ` + sorted + searchedCustomers + where + `)
+		SELECT ` + customerColumns + `, (SELECT count(*) FROM f) FROM (SELECT * FROM f` + order + limit + `) f
 		JOIN customers h ON h.id = f.id` + order
 	if where == "" {
 		page := `SELECT h.id, h.recent_at, 0 AS rank` + shownCustomers + ` ORDER BY h.recent_at DESC, h.id DESC` + limit
@@ -129,9 +133,10 @@ func (s *Store) Customers(
 const mostCounted = 500
 
 // hasSerial selects the warranties w with a serial number that has %[1]s, as find.Code returns it but for rare letters and
-// signs. SQLite has most of the work done in its index.
-var hasSerial = `(instr(` + serialKey(`w`) + `, %[1]s) > 0 OR instr(` + serialKey(`w`) + `, '/') + instr(` + serialKey(`w`) + `, '.') > 0
-	AND instr(replace(replace(` + serialKey(`w`) + `, '/', ''), '.', ''), %[1]s) > 0)`
+// signs. SQLite has most of the work done in its index; PostgreSQL computes the key of every number.
+const hasSerial = `/*pg: strpos(lower(translate(w.serial_number, ' -/.', '') COLLATE "C"), %[1]s) > 0 */
+	/*sqlite: (INSTR(w.serial_key, %[1]s) > 0 OR INSTR(w.serial_key, '/') + INSTR(w.serial_key, '.') > 0
+		AND INSTR(replace(replace(w.serial_key, '/', ''), '.', ''), %[1]s) > 0) */`
 
 // customersFound is the condition on the customers h of the account $1 that a query finds, also by what was merged into
 // them, and its arguments after the given ones.
@@ -140,15 +145,22 @@ func customersFound(readings [][]find.CustomerTerm, args []any) (string, []any) 
 	for _, terms := range readings {
 		all := make([]string, 0, len(terms))
 		for _, t := range terms {
-			n := len(args)
-			args = append(args, t.Word, t.Digits, t.Code, t.Email)
-			all = append(all, fmt.Sprintf(`($%[1]d <> '' AND instr(r.search, $%[1]d) > 0
-				OR $%[2]d <> '' AND instr(r.search, $%[2]d) > 0
-				OR $%[4]d <> '' AND instr(lower(r.email), $%[4]d) > 0
-				OR $%[3]d <> '' AND r.id IN (SELECT w.customer_id FROM warranties w /*sqlite: INDEXED BY warranties_by_serial_key */
-					WHERE w.issuer_id = $1 AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL AND w.customer_id IS NOT NULL
-					AND `+fmt.Sprintf(hasSerial, fmt.Sprintf(`$%d`, n+3))+`))`,
-				n+1, n+2, n+3, n+4))
+			fields := []string{`1 = 0`}
+			field := func(condition, text string) {
+				if text != "" {
+					args = append(args, text)
+					fields = append(fields, fmt.Sprintf(condition, fmt.Sprintf(`$%d`, len(args))))
+				}
+			}
+			field(`instr(r.search, %s) > 0`, t.Word)
+			if t.Digits != t.Word {
+				field(`instr(r.search, %s) > 0`, t.Digits)
+			}
+			field(`instr(lower(r.email), %s) > 0`, t.Email)
+			field(`r.id IN (SELECT w.customer_id FROM warranties w /*sqlite: INDEXED BY warranties_by_serial_key */
+				WHERE w.issuer_id = $1 AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL AND w.customer_id IS NOT NULL
+				AND `+hasSerial+`)`, t.Code)
+			all = append(all, `(`+strings.Join(fields, ` OR `)+`)`)
 		}
 		ways = append(ways, strings.Join(all, ` AND `))
 	}
