@@ -38,7 +38,7 @@ type Brand struct {
 	Shown         bool    `json:"shown" doc:"Whether customers see the brand: only while the organization has a verified domain."`
 	LogoURL       *string `json:"logo_url" format:"uri" doc:"Address of the logo, a PNG image on white. It works while the brand is shown, and changes with the logo."`
 	Color         *Color  `json:"color" doc:"The color that was chosen, as #rrggbb."`
-	ColorOnLight  *Color  `json:"color_on_light" doc:"Its shade on light pages and on paper. It is darker if the color cannot be seen there."`
+	ColorOnLight  *Color  `json:"color_on_light" doc:"Its shade on light pages, in emails and on paper. It is darker if the color cannot be seen there."`
 	ColorOnDark   *Color  `json:"color_on_dark" doc:"Its shade on dark pages. It is lighter if the color cannot be seen there."`
 	SenderName    *string `json:"sender_name" doc:"Name in front of the service's as the sender of emails. Without one, it is the name of the organization."`
 	PostalAddress *string `json:"postal_address" doc:"Address printed on certificates, in up to 4 lines."`

@@ -24,7 +24,7 @@ var tagTexts = map[string]string{
 	"trash":         "Warranties that you deleted in the last 30 days. You can restore them.",
 	"handovers":     "Handing a warranty over from its issuer to a customer, who takes it with a one-time code.",
 	"printed_codes": "Codes that an organization printed for customers, and that nobody has used yet. They require a session.",
-	"brand":         "How an organization with a verified domain looks on its public pages and papers, and the name that its emails are from.",
+	"brand":         "How an organization with a verified domain looks on its public pages and papers, and the name and the color of its emails.",
 	"domains":       "Domains of an organization. A verified one tells customers who stands behind a record.",
 	"reminders":     "When an account is emailed about the end of warranties. They require a session.",
 	"replies":       "Saved replies: texts that an account uses again in messages about claims. They require a session.",

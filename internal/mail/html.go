@@ -90,26 +90,34 @@ func (p block) writeHTML(b *strings.Builder) {
 	}
 }
 
-// page returns the whole HTML of an email with its title and what is below the card.
-func page(language, service, title, body, foot string) string {
-	title = typed(title).html
+// page returns the whole HTML of an email with its sender, its subject as title, and what is below the card.
+func (t Texts) page(m Message, foot string) string {
+	title, sender := typed(m.Subject).html, Service
+	if m.From != "" {
+		sender = t.get("from", m.From, Service)
+	}
+	colors, card := dark, styleCard
+	if m.Color != "" {
+		card += "border-top:6px solid " + string(m.Color.OnLight()) + ";"
+		colors = strings.TrimSuffix(dark, "}") + ".c{border-top-color:" + string(m.Color.OnDark()) + "!important}\n}"
+	}
 	return `<!doctype html>
-<html lang="` + html.EscapeString(language) + `">
+<html lang="` + html.EscapeString(t.language) + `">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>` + title + `</title>
-<style>` + dark + `</style>
+<style>` + colors + `</style>
 </head>
 <body class="p" style="` + styleBody + styleFont + `">
 <div class="p" style="` + styleBody + styleFont + `">
 <div style="` + styleOuter + `">
-<p class="m" style="` + styleName + `">` + html.EscapeString(service) + `</p>
-<div class="c" style="` + styleCard + `">
+<p class="m" style="` + styleName + `">` + html.EscapeString(sender) + `</p>
+<div class="c" style="` + card + `">
 <h1 style="` + styleTitle + `">` + title + `</h1>
-` + body + `</div>
+` + m.HTML + `</div>
 <div class="m" style="` + styleFoot + `">
 ` + foot + `</div>
 </div>

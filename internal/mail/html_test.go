@@ -77,6 +77,9 @@ func shown(lang string) map[string]Message {
 				m.From, m.ReplyTo = "Brandt Home Appliances", shop
 			}
 		}
+		if name == "handover" || name == "claim-approved" {
+			m.From, m.Color = "Brandt Home Appliances", "#ffd24d" // hard to see on white
+		}
 		list[name] = t.Finish(m, l)
 	}
 	return list

@@ -174,7 +174,7 @@ func (t Texts) Finish(m Message, l Links) Message {
 	}
 	m.Text += "\n" + foot.text(t.get("colon"))
 	if m.HTML != "" {
-		m.HTML = page(t.language, Service, m.Subject, m.HTML, foot.html())
+		m.HTML = t.page(m, foot.html())
 	}
 	return m
 }

@@ -10,6 +10,8 @@ import (
 	"net/mail"
 	"strings"
 	"unicode"
+
+	"warranty.example/svc/warranty"
 )
 
 // Message is one email to one recipient.
@@ -26,6 +28,8 @@ type Message struct {
 	// From is the name of the organization that the email is from, which the recipient sees as "Halden via Warranty
 	// Records"; empty for the name of the service alone.
 	From string
+	// Color is that of the organization's brand, which the email has above its text; empty without one.
+	Color warranty.Color
 	// ReplyTo is the address that answers go to, if not that of the service.
 	ReplyTo string
 	// Unsubscribe is the address that turns emails like this off; empty for emails that are always sent. Log

@@ -17,8 +17,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The brand of an organization is how its public pages and papers look, and the name that its emails are from (ADR 61). It
-// is shown beside the verified domain and never without one.
+// The brand of an organization is how its public pages and papers look, and the name and the color of its emails
+// (ADR 61). It is shown beside the verified domain and never without one.
 
 // brandOperations binds the operations on brands.
 func (s *Service) brandOperations() []api.Bound {

@@ -107,8 +107,8 @@ func TestABrandIsShownOnlyWithItsDomain(t *testing.T) {
 	}, busy)
 }
 
-// TestTheSenderNameIsThatOfTheBrand: emails of an organization with a verified domain are from the name of its brand.
-func TestTheSenderNameIsThatOfTheBrand(t *testing.T) {
+// TestEmailsHaveTheBrand: emails of an organization with a verified domain are from the name of its brand, in its color.
+func TestEmailsHaveTheBrand(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		i := newImpersonation(t, w, clock)
 		senders := func(want string) {
@@ -121,5 +121,12 @@ func TestTheSenderNameIsThatOfTheBrand(t *testing.T) {
 			t.Fatal(err)
 		}
 		senders("Service of Halden")
+		colors := func() int { return w.Count(`SELECT count(*) FROM mails WHERE color = '#1d3f8f'`) }
+		equal(t, "mails in a color", colors(), 0)
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{Color: new("#1d3f8f")}); err != nil {
+			t.Fatal(err)
+		}
+		i.halden.sells(warranty.CreateWarranty{CustomerEmail: "c@people.example"})
+		equal(t, "mails in a color", colors(), 1)
 	}, busy)
 }

@@ -98,6 +98,9 @@ func TestImpostorsHaveNoBrand(t *testing.T) {
 		reference := i.issuedBy(i.fake)
 		i.expectNoMark(t, "a stored brand", reference)
 		equal(t, "status", w.Browser(t).Get(strings.TrimPrefix(*made.LogoURL, w.Service.PublicURL)).Status, 404)
+		i.fake.sells(warranty.CreateWarranty{CustomerEmail: "z@people.example"})
+		equal(t, "mails to the customer", w.Count(`SELECT count(*) FROM mails WHERE address = 'z@people.example'`), 1)
+		equal(t, "mails in a color", w.Count(`SELECT count(*) FROM mails WHERE color <> ''`), 0)
 	}, busy)
 }
 

@@ -61,7 +61,8 @@ func (s *Service) contact(tx *store.Tx, from *sender, m store.Mail, topic warran
 	return tx.InsertMailToChosen(m, from.id(), topic, now)
 }
 
-// sign writes an email in the name of the sender's organization, or the one of its brand. It is shown only if it has a verified domain:
+// sign writes an email in the name of the sender's organization, or in the name and the color of its brand. They are shown
+// only if it has a verified domain:
 // elsewhere an unverified name says so, but not in front of an address. Answers go to its verified address, unless there
 // is a code in the email: an answer would quote it.
 func (from *sender) sign(tx *store.Tx, m *store.Mail) error {
@@ -77,8 +78,12 @@ func (from *sender) sign(tx *store.Tx, m *store.Mail) error {
 		if err != nil {
 			return err
 		}
-		if m.From = mail.SenderName(from.Name); brand.SenderName != nil && brand.Domain != nil {
-			m.From = mail.SenderName(*brand.SenderName)
+		m.From = mail.SenderName(from.Name)
+		if brand.Domain != nil {
+			m.Color = brand.Color
+			if brand.SenderName != nil {
+				m.From = mail.SenderName(*brand.SenderName)
+			}
 		}
 	}
 	if m.Code == "" {

@@ -215,7 +215,7 @@ func (s *Service) deliver(ctx context.Context, m store.Mail) (*store.MailFailure
 		if m.Expires == nil || s.now().Before(*m.Expires) {
 			message := mail.Message{
 				ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Code: m.Code, Language: m.Language,
-				From: m.From, ReplyTo: m.ReplyTo,
+				From: m.From, ReplyTo: m.ReplyTo, Color: m.Color,
 			}
 			if message, err = s.finish(ctx, message, m.Unsubscribe, m.Claim); err != nil {
 				return nil, err // the claim expires, and the attempt does not count as one of the mail server's

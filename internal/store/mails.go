@@ -14,15 +14,16 @@ import (
 type Mail struct {
 	ID                      warranty.ID
 	To, Subject, Text, Code string
-	HTML, Language          string       // see mail.Message
-	From, ReplyTo           string       // see mail.Message
-	Claim                   *warranty.ID // what the recipient can mute
-	Author                  *warranty.ID // whose text about a claim it has; the zero ID for several people
-	Expires                 *time.Time   // when the code expires; nil without a code
-	Unsubscribe             *Unsubscribe // nil for emails that are always sent
-	Urgent                  bool         // someone waits for the code in it
-	NotBefore               time.Time    // when it is sent; zero for now
-	HeldBy, HeldFor         *warranty.ID // the job whose undo deletes it until then, and the account that gets it
+	HTML, Language          string         // see mail.Message
+	From, ReplyTo           string         // see mail.Message
+	Color                   warranty.Color // see mail.Message
+	Claim                   *warranty.ID   // what the recipient can mute
+	Author                  *warranty.ID   // whose text about a claim it has; the zero ID for several people
+	Expires                 *time.Time     // when the code expires; nil without a code
+	Unsubscribe             *Unsubscribe   // nil for emails that are always sent
+	Urgent                  bool           // someone waits for the code in it
+	NotBefore               time.Time      // when it is sent; zero for now
+	HeldBy, HeldFor         *warranty.ID   // the job whose undo deletes it until then, and the account that gets it
 	Attempts                int
 }
 
@@ -40,10 +41,11 @@ func (m Mail) due() time.Time {
 // InsertMail adds an email to the outbox. It is sent after the transaction is committed.
 func (t *Tx) InsertMail(m Mail) error {
 	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at,
-			unsubscribe, urgent, html, language, sender, reply_to, claim_id, author_id, held_by, held_for)
-		VALUES ($1, $2, $3, $4, $5, 0, $15, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, $17)`,
+			unsubscribe, urgent, html, language, sender, reply_to, claim_id, author_id, held_by, held_for, color)
+		VALUES ($1, $2, $3, $4, $5, 0, $15, $6, $7, $8, $9, $10, $11, $12, $13, $14, $16, $17, $18)`,
 		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored(), bit(m.Urgent),
-		m.HTML, m.Language, m.From, m.ReplyTo, m.Claim, m.Author, m.due(), m.HeldBy, m.HeldFor)
+		m.HTML, m.Language, m.From, m.ReplyTo, m.Claim, m.Author, m.due(), m.HeldBy, m.HeldFor,
+		string(m.Color))
 }
 
 // ClaimMails claims waiting emails, urgent or other ones, until a time. No other worker gets them before then.
@@ -54,7 +56,7 @@ func (t *Tx) ClaimMails(urgent bool, now, until time.Time, limit int) ([]Mail, e
 			ORDER BY claimed_until, id LIMIT $3
 			/*pg: FOR UPDATE SKIP LOCKED */) AND claimed_until <= $1
 		RETURNING id, address, subject, body, code, expires_at, attempts, unsubscribe, html, language, sender, reply_to,
-			claim_id`,
+			claim_id, color`,
 		func(r *engine.Row) error {
 			mails = append(mails, Mail{
 				ID:          r.ID(),
@@ -70,6 +72,7 @@ func (t *Tx) ClaimMails(urgent bool, now, until time.Time, limit int) ([]Mail, e
 				From:        r.Text(),
 				ReplyTo:     r.Text(),
 				Claim:       r.OptionalID(),
+				Color:       warranty.Color(r.Text()),
 			})
 			return nil
 		}, now, until, limit)
