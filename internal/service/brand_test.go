@@ -61,6 +61,15 @@ func TestABrandIsShownOnlyWithItsDomain(t *testing.T) {
 		if !made.Shown || made.LogoURL == nil || *made.Color != "#1d3f8f" || *made.PostalAddress != "Hafenstraße 12\n20457 Hamburg" {
 			t.Fatalf("%+v", made)
 		}
+		events := `SELECT count(*) FROM history WHERE action = ` + actionNumber(warranty.BrandUpdated) + ` AND changes LIKE `
+		equal(t, "events in the history", w.Count(events+`'%Halden Service%'`), 1)
+		w.Service.StorageLimit = 10
+		other := squares(t, 300, 200, none, color.NRGBA{0x8f, 0x1d, 0x3f, 0xff})
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{Logo: &other}); codeOf(err) != warranty.ValidationFailed {
+			t.Errorf("a logo beyond the storage limit: %v", err)
+		}
+		w.Service.StorageLimit = 0
+		equal(t, "stored files", len(w.Stored()), 1)
 		reference, path := i.issuedBy(i.halden), strings.TrimPrefix(*made.LogoURL, w.Service.PublicURL)
 		page := func() string { return w.Browser(t).Get("/verify/" + string(reference)).Body }
 		body := page()

@@ -78,12 +78,9 @@ func (from *sender) sign(tx *store.Tx, m *store.Mail) error {
 		if err != nil {
 			return err
 		}
-		m.From = mail.SenderName(from.Name)
-		if brand.Domain != nil {
-			m.Color = brand.Color
-			if brand.SenderName != nil {
-				m.From = mail.SenderName(*brand.SenderName)
-			}
+		m.Color, m.From = brand.Color, mail.SenderName(from.Name)
+		if brand.SenderName != nil {
+			m.From = mail.SenderName(*brand.SenderName)
 		}
 	}
 	if m.Code == "" {
