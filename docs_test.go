@@ -272,7 +272,7 @@ func runRecipe(t *testing.T, database, recipe string) {
 	err = st.Write(t.Context(), func(tx *store.Tx) error {
 		return errors.Join(
 			tx.InsertToken(id, id, warranty.Token{ID: id, Name: "x", ExpiresAt: now.AddDate(1, 0, 0), CreatedAt: now}, hash),
-			tx.InsertSession(id, id, hash, now, now.AddDate(1, 0, 0)),
+			tx.InsertSession(store.Session{ID: id, User: id, Secret: hash, Created: now, Expires: now.AddDate(1, 0, 0)}),
 			tx.InsertCode(hash, store.ForReset, id, now.AddDate(1, 0, 0)),
 			tx.InsertInvitation(id, id, warranty.Invitation{ID: id, Email: "a@a.example", Role: warranty.Admin, CreatedAt: now, ExpiresAt: now}, hash),
 			tx.InsertAddressCode(store.AddressCode{Account: id, Email: "a@a.example", Expires: now}, hash),

@@ -19,14 +19,17 @@ var (
 		Errors:  []warranty.Code{warranty.AlreadyExists, warranty.RoleNotAllowed},
 	})
 	SignIn = define[warranty.SignIn, warranty.Session](Spec{
-		Name:    "auth.sign_in",
-		Method:  http.MethodPost,
-		Base:    Host,
-		Path:    "/auth/sessions",
-		Auth:    Public,
-		Summary: "Sign in with a password or an emailed code.",
-		Status:  http.StatusCreated,
-		Errors:  []warranty.Code{warranty.InvalidCredential, warranty.RateLimited},
+		Name:   "auth.sign_in",
+		Method: http.MethodPost,
+		Base:   Host,
+		Path:   "/auth/sessions",
+		Auth:   Public,
+		Summary: "Sign in with a password or an emailed code. With two-step sign-in, the response is second_factor_required: " +
+			"send its flow with totp or recovery_code.",
+		Status: http.StatusCreated,
+		Errors: []warranty.Code{
+			warranty.InvalidCredential, warranty.SecondFactorRequired, warranty.InvalidCode, warranty.RateLimited,
+		},
 	})
 	RequestSignInCode = define[warranty.RequestSignInCode, warranty.None](Spec{
 		Name:    "auth.request_code",

@@ -81,7 +81,9 @@ var (
 		Status: http.StatusCreated,
 		Summary: "Take a warranty with an emailed code without having an account. The code verifies the address, " +
 			"creates the account and signs in.",
-		Errors: []warranty.Code{warranty.AlreadyExists, warranty.RoleNotAllowed, warranty.RateLimited},
+		Errors: []warranty.Code{
+			warranty.SecondFactorRequired, warranty.AlreadyExists, warranty.RoleNotAllowed, warranty.RateLimited,
+		},
 	})
 )
 

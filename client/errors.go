@@ -21,13 +21,17 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Detail }
 
 // Unwrap returns the error as a *warranty.Error.
 func (e *Error) Unwrap() error {
-	return &warranty.Error{
+	refusal := &warranty.Error{
 		Code:       e.Code,
 		Message:    e.Detail,
 		Fields:     e.Errors,
 		Wait:       e.RetryAfter,
 		ExistingID: e.ExistingID,
 	}
+	if e.FlowExpires != nil {
+		refusal.SecondStep = &warranty.SecondStep{Flow: e.Flow, Methods: e.Methods, ExpiresAt: *e.FlowExpires}
+	}
+	return refusal
 }
 
 // NetworkError means that the service cannot be reached or its response is invalid.

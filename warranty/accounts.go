@@ -82,16 +82,25 @@ func CheckPassword(field, password string, u User) error {
 	return c.Err()
 }
 
-// SignIn is the input of auth.sign_in.
+// SignIn is the input of auth.sign_in: an address with a password or a code, or the second step of a sign-in.
 type SignIn struct {
-	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the account." example:"ada@shop.example"`
-	Password string `json:"password,omitzero" max:"256" format:"password" doc:"Password of the account. Send either password or code."`
-	Code     string `json:"code,omitzero" max:"100" doc:"A code from POST /api/auth/codes, instead of the password."`
+	Email        string `json:"email,omitzero" max:"254" format:"email" doc:"Email address of the account, unless you send flow." example:"ada@shop.example"`
+	Password     string `json:"password,omitzero" max:"256" format:"password" doc:"Password of the account. Send either password or code."`
+	Code         string `json:"code,omitzero" max:"100" doc:"A code from POST /api/auth/codes, instead of the password."`
+	Flow         string `json:"flow,omitzero" max:"100" doc:"The flow of a second_factor_required response, with totp or recovery_code and nothing else."`
+	TOTP         string `json:"totp,omitzero" max:"100" doc:"The six digits that the authenticator app shows."`
+	RecoveryCode string `json:"recovery_code,omitzero" max:"100" doc:"One of the recovery codes, instead of totp."`
 }
 
 // Check validates the fields that are given.
 func (in *SignIn) Check() error {
+	if in.Flow != "" {
+		return in.checkSecondStep()
+	}
 	var c Checks
+	if in.TOTP != "" || in.RecoveryCode != "" {
+		c.Add("flow", "required", "Send the flow that the first step returned.")
+	}
 	in.Email = c.email("email", in.Email, true)
 	switch {
 	case in.Password != "" && in.Code != "":
@@ -104,11 +113,25 @@ func (in *SignIn) Check() error {
 	return c.Err()
 }
 
-// CheckWhole is Check, and also requires a password or a code.
+func (in *SignIn) checkSecondStep() error {
+	var c Checks
+	if in.Email != "" || in.Password != "" || in.Code != "" {
+		c.Add("flow", "not_both", "Send either flow or email with password or code, not both.")
+	}
+	if in.TOTP != "" && in.RecoveryCode != "" {
+		c.Add("recovery_code", "not_both", "Send either totp or recovery_code, not both.")
+	}
+	return c.Err()
+}
+
+// CheckWhole is Check, and also requires a password or a code, or that of a second step.
 func (in *SignIn) CheckWhole() error {
 	var c Checks
 	c.Merge(in.Check())
-	if in.Password == "" && in.Code == "" {
+	switch {
+	case in.Flow != "" && in.TOTP == "" && in.RecoveryCode == "":
+		c.Add("totp", "required", "Send either totp or recovery_code.")
+	case in.Flow == "" && in.Password == "" && in.Code == "":
 		c.Add("password", "required", "Send either password or code.")
 	}
 	return c.Err()

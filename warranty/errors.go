@@ -24,6 +24,10 @@ const (
 	RoleNotAllowed       Code = "role_not_allowed"
 	EmailNotVerified     Code = "email_not_verified"
 	AccountNotAllowed    Code = "account_not_allowed"
+	SecondFactorRequired Code = "second_factor_required"
+	ConfirmationRequired Code = "confirmation_required"
+	TwoStepRequired      Code = "two_step_required"
+	SSORequired          Code = "sso_required"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
 	NotAcceptable        Code = "not_acceptable"
@@ -32,11 +36,15 @@ const (
 	AlreadyExists        Code = "already_exists"
 	LastAdmin            Code = "last_admin"
 	InUse                Code = "in_use"
+	LastMethod           Code = "last_method"
+	IdentityInUse        Code = "identity_in_use"
+	BreakGlassRequired   Code = "break_glass_required"
 	FileMissing          Code = "file_missing"
 	PreconditionFailed   Code = "precondition_failed"
 	BodyTooLarge         Code = "body_too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
 	ValidationFailed     Code = "validation_failed"
+	InvalidCode          Code = "invalid_code"
 	IdempotencyKeyReused Code = "idempotency_key_reused"
 	PreconditionRequired Code = "precondition_required"
 	RateLimited          Code = "rate_limited"
@@ -77,6 +85,14 @@ var codes = []CodeInfo{
 		"Request a code with POST /api/auth/verify-email/resend and send it to POST /api/auth/verify-email."},
 	{AccountNotAllowed, http.StatusForbidden, "Account not allowed",
 		"Send the ID of an organization that you are a member of in X-Account, or leave the header out."},
+	{SecondFactorRequired, http.StatusForbidden, "Second step required",
+		"Send the flow of this response with totp or recovery_code to POST /api/auth/sessions before expires_at, or sign in with the browser."},
+	{ConfirmationRequired, http.StatusForbidden, "Confirmation required",
+		"Confirm that it is you with POST /api/auth/confirm, then repeat the request within 15 minutes."},
+	{TwoStepRequired, http.StatusForbidden, "Two-step sign-in required",
+		"Turn on two-step sign-in in your settings under Security, then try again."},
+	{SSORequired, http.StatusForbidden, "Single sign-on required",
+		"Sign in with the identity provider of the organization, then try again."},
 	{NotFound, http.StatusNotFound, "Not found",
 		"Check the URL and the ID. Records that you cannot access also return this error."},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed",
@@ -93,6 +109,12 @@ var codes = []CodeInfo{
 		"Make another member admin first, or delete the organization."},
 	{InUse, http.StatusConflict, "In use",
 		"End what detail names, then try again."},
+	{LastMethod, http.StatusConflict, "Last way to sign in",
+		"Add another way to sign in first, or turn off two-step sign-in."},
+	{IdentityInUse, http.StatusConflict, "Identity in use",
+		"Remove the identity from the other account first, or link another one."},
+	{BreakGlassRequired, http.StatusConflict, "Break-glass admin required",
+		"Name another break-glass admin who has two-step sign-in with a passkey, then try again."},
 	{FileMissing, http.StatusGone, "File missing",
 		"Ask your administrator to restore the file from a backup, or upload the document again."},
 	{PreconditionFailed, http.StatusPreconditionFailed, "Precondition failed",
@@ -103,6 +125,8 @@ var codes = []CodeInfo{
 		"Send Content-Type: application/json, or multipart/form-data for an upload."},
 	{ValidationFailed, http.StatusUnprocessableEntity, "Validation failed",
 		"Fix the fields listed in errors. Nothing was changed."},
+	{InvalidCode, http.StatusUnprocessableEntity, "Invalid code",
+		"Enter the current code, or another way to prove that it is you. Nothing was changed."},
 	{IdempotencyKeyReused, http.StatusUnprocessableEntity, "Idempotency key reused",
 		"Use a new Idempotency-Key for each new request."},
 	{PreconditionRequired, http.StatusPreconditionRequired, "Precondition required",
@@ -154,6 +178,8 @@ type Error struct {
 	Wait time.Duration
 	// ExistingID is the conflicting record, if the caller may see it.
 	ExistingID *ID
+	// SecondStep is set with SecondFactorRequired.
+	SecondStep *SecondStep
 }
 
 // FieldError describes an invalid field.
@@ -229,8 +255,12 @@ type Problem struct {
 	Parts  *Text        `json:"-"` // as in Error
 	Errors []FieldError `json:"errors,omitempty" doc:"All invalid fields."`
 	// ExistingID is set only with already_exists.
-	ExistingID *ID    `json:"existing_id,omitempty" doc:"With already_exists: your record that has this value."`
-	RequestID  string `json:"request_id,omitzero" required:"true" doc:"Identifier of the request, for support."`
+	ExistingID *ID `json:"existing_id,omitempty" doc:"With already_exists: your record that has this value."`
+	// Flow, Methods and FlowExpires are set only with second_factor_required.
+	Flow        string         `json:"flow,omitzero" doc:"With second_factor_required: send it with the second step."`
+	Methods     []SecondFactor `json:"methods,omitzero" doc:"With second_factor_required: what completes the sign-in. Passkeys need a browser."`
+	FlowExpires *time.Time     `json:"expires_at,omitempty" doc:"With second_factor_required: until when the second step is accepted."`
+	RequestID   string         `json:"request_id,omitzero" required:"true" doc:"Identifier of the request, for support."`
 	// RetryAfterSeconds is for callers that cannot see headers, such as MCP clients.
 	RetryAfterSeconds int64 `json:"retry_after_seconds,omitzero" doc:"Seconds to wait before retrying, as in Retry-After."`
 }
@@ -238,7 +268,7 @@ type Problem struct {
 // Problem returns the error as a problem object of the service at publicURL.
 func (e *Error) Problem(publicURL, requestID string) Problem {
 	info := e.Code.Info()
-	return Problem{
+	p := Problem{
 		Type:              publicURL + "/docs/errors#" + string(info.Code),
 		Title:             info.Title,
 		Status:            info.Status,
@@ -250,4 +280,8 @@ func (e *Error) Problem(publicURL, requestID string) Problem {
 		RequestID:         requestID,
 		RetryAfterSeconds: e.RetryAfterSeconds(),
 	}
+	if step := e.SecondStep; step != nil {
+		p.Flow, p.Methods, p.FlowExpires = step.Flow, append([]SecondFactor{}, step.Methods...), &step.ExpiresAt
+	}
+	return p
 }

@@ -106,6 +106,9 @@ type Principal struct {
 	// UserAgent is the caller's User-Agent header and Device is a long-lived browser
 	// cookie. Both are only used to detect sign-ins from new devices.
 	UserAgent, Device string
+	// Browser is the cookie of a browser that is signing in. A sign-in that is not complete continues only in the browser
+	// that began it.
+	Browser string
 	// Locale is that of the page for a person in the web app; before, it is what they chose in their profile. Of a token, it is
 	// the language that its maker chose.
 	Locale Locale

@@ -24,7 +24,7 @@ const (
 	// AuthCode is an authorization code, and AuthRequest the id of a request that waits for a decision.
 	AuthCode    SecretKind = "svg_"
 	AuthRequest SecretKind = "svq_"
-	// FlowSecret is of a page that asked for six digits by email.
+	// FlowSecret is of a page that asked for six digits by email, or of a sign-in that is not complete.
 	FlowSecret SecretKind = "svf_"
 )
 
@@ -90,10 +90,18 @@ func base62Digits(n *big.Int, width int) string {
 
 const codeChars = 20
 
+// recoveryChars is the length of a recovery code: 120 bits.
+const recoveryChars = 24
+
 // NewCode generates a one-time code of 100 random bits for people to copy from an
 // email.
-func NewCode(random io.Reader) (string, error) {
-	raw := make([]byte, codeChars)
+func NewCode(random io.Reader) (string, error) { return newCode(random, codeChars) }
+
+// NewRecoveryCode generates a recovery code of 120 random bits for people to keep.
+func NewRecoveryCode(random io.Reader) (string, error) { return newCode(random, recoveryChars) }
+
+func newCode(random io.Reader, length int) (string, error) {
+	raw := make([]byte, length)
 	if _, err := io.ReadFull(random, raw); err != nil {
 		return "", err
 	}
@@ -101,7 +109,7 @@ func NewCode(random io.Reader) (string, error) {
 		raw[i] = crockford[b&31]
 	}
 	var groups []string
-	for i := 0; i < codeChars; i += 4 {
+	for i := 0; i < length; i += 4 {
 		groups = append(groups, string(raw[i:i+4]))
 	}
 	return strings.Join(groups, "-"), nil
@@ -134,9 +142,14 @@ func HashShortCode(flow, digits string) Hash { return sha256.Sum256([]byte(flow 
 
 // HashCode returns the stored form of a one-time code. Case, hyphens and spaces are
 // ignored, and O, I and L are read as 0, 1 and 1.
-func HashCode(code string) Hash {
-	clean := make([]byte, 0, codeChars)
-	for i := 0; i < len(code) && len(clean) <= codeChars; i++ {
+func HashCode(code string) Hash { return hashCode(code, codeChars) }
+
+// HashRecoveryCode returns the stored form of a recovery code, which is read like a one-time code.
+func HashRecoveryCode(code string) Hash { return hashCode(code, recoveryChars) }
+
+func hashCode(code string, length int) Hash {
+	clean := make([]byte, 0, length)
+	for i := 0; i < len(code) && len(clean) <= length; i++ {
 		if v := crockfordValue[code[i]]; v != 0xFF {
 			clean = append(clean, crockford[v])
 		}

@@ -29,7 +29,7 @@ import (
 // credentialTables are emptied by a restore.
 var credentialTables = []string{"sessions", "token_secrets", "one_time_codes", "calendars", "mails",
 	"invitations", "address_codes", "oauth_requests", "oauth_codes", "refresh_tokens", "setup_codes",
-	"asked_codes"}
+	"asked_codes", "session_proofs", "sign_in_flows"}
 
 // TestBackupsAreRestored restores a backup of each database into both.
 func TestBackupsAreRestored(t *testing.T) {
@@ -262,14 +262,14 @@ func TestBackupsHaveNoKey(t *testing.T) {
 func TestEveryTableIsClassified(t *testing.T) {
 	known := strings.Fields(`access acme address_codes addresses asked_codes backup_status brands calendars claim_assignees
 		claim_documents claim_messages claim_mutes claim_notes claims customers declined declined_accounts
-		devices document_versions documents domains drafts ended_codes erasures feed_marks gone handed_over
-		history idempotency index_lists index_parts index_pending index_segments installation invitations
+		devices document_versions documents domains drafts ended_codes erasures factor_tries feed_marks gone handed_over
+		history idempotency identities index_lists index_parts index_pending index_segments installation invitations
 		job_changes job_records jobs logos mail_digest mail_log mail_notices mails members milestones
 		oauth_clients oauth_codes oauth_requests offer_codes offer_mails one_time_codes organizations
-		products record_reminders refresh_tokens reminded reminder_choices requests saved_replies
-		schema_compatibility server_errors service_settings sessions setup_codes signing_keys
-		token_reminders token_secrets token_usage tokens trash unsubscribe_keys unused_files usage_batches
-		users views warranties wrong_digits`)
+		passkeys products record_reminders recovery_codes refresh_tokens reminded reminder_choices requests saved_replies
+		schema_compatibility server_errors service_settings session_proofs sessions setup_codes sign_in_flows signing_keys
+		token_reminders token_secrets token_usage tokens totp trash unsubscribe_keys unused_files usage_batches
+		used_challenges users views warranties wrong_digits`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {
 		var names []string
 		err := w.Store.Snapshot(ctx, func(s *store.Snapshot) error {

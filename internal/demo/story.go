@@ -29,7 +29,7 @@ const (
 )
 
 func (t *story) signIn(ctx context.Context, p Person) error {
-	who, err := signIn(ctx, t.s, p)
+	who, err := signIn(ctx, t.s, warranty.SignIn{Email: p.Email, Password: p.Password})
 	t.sessions = append(t.sessions, who)
 	return err
 }

@@ -24,6 +24,7 @@ type Browser struct {
 	W      *World
 	Cookie string // name=value
 	Device string // the device cookie, which outlives sessions
+	Flow   string // the cookie to which a sign-in that is not complete is bound
 	// Account is the cookie with the organization that the person acts for, if any.
 	Account string
 	Product string // the cookie with the product that was issued last
@@ -93,7 +94,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product, b.Columns, b.Slip, b.Language, b.Next} {
+	for _, cookie := range []string{b.Cookie, b.Device, b.Flow, b.Account, b.Product, b.Columns, b.Slip, b.Language, b.Next} {
 		if cookie != "" {
 			req.Header.Add("Cookie", cookie)
 		}
@@ -119,6 +120,8 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 		switch c.Name {
 		case "__Host-svc_device":
 			kept = &b.Device
+		case "__Host-svc_flow":
+			kept = &b.Flow
 		case "__Host-svc_account":
 			kept = &b.Account
 		case "__Host-svc_product":
@@ -152,7 +155,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 // checkCookie checks the attributes that protect a cookie from scripts and other sites.
 func (b *Browser) checkCookie(c *http.Cookie, text string) {
 	b.T.Helper()
-	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account", "__Host-svc_product",
+	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_flow", "__Host-svc_account", "__Host-svc_product",
 		"__Host-svc_columns", "__Host-svc_language", "__Host-svc_next", "__Host-svc_slip"}
 	if !slices.Contains(names, c.Name) || !c.HttpOnly || !c.Secure ||
 		c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {

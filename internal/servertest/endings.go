@@ -67,6 +67,7 @@ func personEndings() EndingTable {
 			row("six digits that a customer asked for with a printed code", "...........-e"),
 			row("invitation sent", ".....e.eeee-e"),
 			row("invitation received", ".......w.w.ee"),
+			row("sign-in that waits for its second step", ".e.eeeeeeeeee"),
 			row("emailed sign-in code", "...eeeeeeeeee"),
 			row("sign-in with the email of an offer", ".e.eeeeeeeeee"),
 			row("emailed reset code", "...eeeeeeeeee"),

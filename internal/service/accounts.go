@@ -48,7 +48,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 		return warranty.Session{}, err
 	}
 	user := warranty.User{ID: s.NewID(), Name: in.Name, Email: in.Email, CreatedAt: s.now()}
-	session, err := s.newSession(user, p.Door)
+	c, err := s.completing(p, firstFactor{Method: warranty.MethodRegistration})
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -60,10 +60,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 		if err := insertUser(tx, p, user, hash); err != nil {
 			return err
 		}
-		if err := session.start(tx, p); err != nil {
-			return err
-		}
-		if _, _, err := tx.RecordDevice(user.ID, deviceHash(p), user.CreatedAt); err != nil {
+		if _, err := c.complete(tx, user.ID); err != nil {
 			return err
 		}
 		return code.insert(tx)
@@ -73,10 +70,10 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 			"This address already has an account. Sign in, or reset the password.")
 	}
 	s.wakeMail()
-	if err == nil {
-		s.logSignIn(ctx, p, user, "registration")
+	if err != nil {
+		return warranty.Session{}, err
 	}
-	return session.Session, err
+	return c.session(ctx)
 }
 
 var errSignupClosed = warranty.Refuse(warranty.RoleNotAllowed,
@@ -123,19 +120,35 @@ func (s *Service) signupClosed(ctx context.Context) (bool, error) {
 func (s *Service) SignOut(ctx context.Context, p warranty.Principal, _ warranty.SignOut) (warranty.None, error) {
 	err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(p.CredentialID) })
 	if errors.Is(err, warranty.ErrNotFound) {
-		err = nil // the session has ended already
+		return warranty.None{}, nil // the session has ended already
+	}
+	if err == nil {
+		s.logEnd(ctx, p, p.User.ID, "signed out")
 	}
 	return warranty.None{}, err
 }
 
-// SignOutEverywhere ends all sessions of the principal, including that of the request.
+// SignOutEverywhere ends all sessions of the principal, including that of the request, and sign-ins that are not complete.
 func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) error {
-	return s.writeLocked(ctx, p.Self(), func(tx *store.Tx, _ store.Account) error {
+	err := s.writeLocked(ctx, p.Self(), func(tx *store.Tx, _ store.Account) error {
 		if err := tx.StopSigningIn(p.User.ID); err != nil {
+			return err
+		}
+		if err := tx.DeleteFlows(p.User.ID); err != nil {
 			return err
 		}
 		return tx.DeleteSessions(p.User.ID)
 	})
+	if err == nil {
+		s.logEnd(ctx, p, p.User.ID, "signed out everywhere")
+	}
+	return err
+}
+
+// logEnd logs what a person did to their ways of signing in.
+func (s *Service) logEnd(ctx context.Context, p warranty.Principal, user warranty.ID, what string) {
+	s.Log.InfoContext(ctx, what, "request_id", api.CallerOf(ctx).RequestID, "ip", p.Address, "door", p.Door.String(),
+		"user", user.String())
 }
 
 // VerifyEmail verifies the principal's address with an emailed code. The records that
@@ -196,38 +209,6 @@ func insertUser(tx *store.Tx, p warranty.Principal, user warranty.User, hash str
 		return tx.SetLanguage(user.ID, l)
 	}
 	return nil
-}
-
-// newSession is a session that is not stored yet.
-type newSession struct {
-	warranty.Session
-	id      warranty.ID
-	created time.Time
-}
-
-// newSession creates a session. Browser sessions last longer than API sessions.
-func (s *Service) newSession(user warranty.User, door warranty.Door) (newSession, error) {
-	lifetime := warranty.SessionLifetime
-	if door == warranty.DoorWeb {
-		lifetime = warranty.WebSessionLifetime
-	}
-	secret, err := warranty.NewSecret(warranty.SessionSecret, s.Random)
-	now := s.now()
-	return newSession{
-		id:      s.NewID(),
-		created: now,
-		Session: warranty.Session{AccessToken: secret, ExpiresAt: now.Add(lifetime), User: user},
-	}, err
-}
-
-// start adds the session and ends the one that the same browser had. Programs send no session when they sign in.
-func (n newSession) start(tx *store.Tx, p warranty.Principal) error {
-	if p.Door == warranty.DoorWeb && p.Credential == warranty.BySession {
-		if err := tx.DeleteSession(p.CredentialID); err != nil && !errors.Is(err, warranty.ErrNotFound) {
-			return err
-		}
-	}
-	return tx.InsertSession(n.id, n.User.ID, warranty.HashSecret(n.AccessToken), n.created, n.ExpiresAt)
 }
 
 // newCode is a one-time code that is not stored yet, and the email that contains it.

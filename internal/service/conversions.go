@@ -178,7 +178,7 @@ func (s *Service) mayConvert(tx *store.Tx, account store.Account) error {
 
 // ConfirmConversion makes the person's account an organization with the same id: records, tokens, history
 // and the address stay where they are. The person becomes its admin with the account of the other address,
-// which is made if there is none, and keeps this session; all others end.
+// which is made if there is none, and keeps this session, unless that account has two-step sign-in; all others end.
 func (s *Service) ConfirmConversion(
 	ctx context.Context, p warranty.Principal, in warranty.ConfirmConversion,
 ) (warranty.Organization, error) {
@@ -220,6 +220,9 @@ func (s *Service) ConfirmConversion(
 			return err
 		}
 		made = warranty.Organization{ID: account.ID, Name: names.Organization, CreatedAt: account.CreatedAt}
+		if err := s.movePerson(tx, p, account.ID, admin.ID, admin.ID == fresh); err != nil {
+			return err
+		}
 		return s.convert(tx, p, account, made, admin, now)
 	})
 	if s.Store.IsDuplicate(err) {
@@ -229,7 +232,8 @@ func (s *Service) ConfirmConversion(
 		return made, err
 	}
 	s.wakeMail()
-	s.logSignIn(ctx, p, admin, "conversion to an organization")
+	s.Log.InfoContext(ctx, "account became an organization", "request_id", api.CallerOf(ctx).RequestID, "ip", p.Address,
+		"organization", made.ID.String(), "user", admin.ID.String(), "method", string(warranty.MethodEmailedCode))
 	return s.Store.Organization(ctx, made.ID, admin.ID)
 }
 
@@ -253,13 +257,22 @@ func (s *Service) adminOf(tx *store.Tx, p warranty.Principal, person warranty.Us
 	return person, insertUser(tx, p, person, "")
 }
 
+// movePerson makes the person of a locked account the one of another account: they keep this session, and their factors
+// if the other account was just made. Otherwise they sign in with the factors that it has.
+func (s *Service) movePerson(tx *store.Tx, p warranty.Principal, from, to warranty.ID, fresh bool) error {
+	if err := s.moveSession(tx, p, to); err != nil {
+		return err
+	}
+	if fresh {
+		return tx.MoveFactors(from, to)
+	}
+	return tx.DeleteFactors(from)
+}
+
 // convert makes a locked account an organization with its first admin.
 func (s *Service) convert(
 	tx *store.Tx, p warranty.Principal, account store.Account, o warranty.Organization, admin warranty.User, now time.Time,
 ) error {
-	if err := tx.MoveSession(p.CredentialID, admin.ID); err != nil {
-		return err
-	}
 	if err := tx.DeleteSessions(account.ID); err != nil {
 		return err
 	}

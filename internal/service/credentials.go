@@ -92,6 +92,7 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 		Locale:       c.Locale,
 		Credential:   warranty.BySession,
 		CredentialID: c.ID,
+		SecretHash:   hash,
 		Admin:        c.Admin,
 		SignedInAt:   c.CreatedAt,
 		Scopes:       warranty.AllScopes,

@@ -265,6 +265,12 @@ func (s *endingScene) codesOf(t *testing.T) {
 	s.tries["emailed sign-in code"] = func(w *world) bool {
 		return posted(w, "/api/auth/sessions", "", fields{"email": s.ivo.User.Email, "code": signIn})
 	}
+	recovery := s.twoStep(s.ivo.User)[0]
+	flow := needsSecondStep(t, "a sign-in", s.Do(made("POST", "/api/auth/sessions", "", fields{"email": s.ivo.User.Email, "password": servertest.Password})))
+	s.execute(`UPDATE users SET two_step_since = NULL`)
+	s.tries["sign-in that waits for its second step"] = func(w *world) bool {
+		return posted(w, "/api/auth/sessions", "", fields{"flow": flow, "recovery_code": recovery})
+	}
 	s.issuer("Bea").sells(warranty.CreateWarranty{CustomerEmail: s.ivo.User.Email})
 	offered := s.mailedCode(s.ivo.User.Email)
 	s.tries["sign-in with the email of an offer"] = func(w *world) bool {

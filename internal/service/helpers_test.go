@@ -148,7 +148,8 @@ func (w *world) session(u warranty.User, lifetime time.Duration) person {
 			Scopes: warranty.AllScopes, RateLimit: 1_000_000, ExpiresAt: now.Add(lifetime), Door: warranty.DoorAPI},
 	}
 	w.write(func(tx *store.Tx) error {
-		return tx.InsertSession(p.CredentialID, u.ID, warranty.HashSecret(p.session), now, p.ExpiresAt)
+		return tx.InsertSession(store.Session{ID: p.CredentialID, User: u.ID, Secret: warranty.HashSecret(p.session),
+			Method: warranty.MethodPassword, Created: now, Confirmed: now, Expires: p.ExpiresAt})
 	})
 	return p
 }

@@ -23,8 +23,8 @@ func (s *Service) RequestPasswordReset(
 }
 
 // ResetPassword sets a new password with an emailed code and ends all credentials of the
-// account. The code proves control of the mailbox, so the address becomes verified. If
-// it was not verified before, the account starts over.
+// account. It signs nobody in, and second factors stay. The code proves control of the mailbox, so the address becomes
+// verified. If it was not verified before, the account starts over.
 func (s *Service) ResetPassword(
 	ctx context.Context, p warranty.Principal, in warranty.ResetPassword,
 ) (warranty.None, error) {
@@ -75,6 +75,9 @@ func (s *Service) ResetPassword(
 		})
 	})
 	s.wakeMail()
+	if err == nil {
+		s.logEnd(ctx, p, account.ID, "password reset")
+	}
 	return warranty.None{}, err
 }
 
@@ -103,8 +106,8 @@ func (s *Service) HasPassword(ctx context.Context, p warranty.Principal) (bool, 
 	return account.PasswordHash != "", err
 }
 
-// ChangePassword sets a new password, ends all sessions and emailed codes, and starts a new session. Tokens, connected
-// apps and calendar feeds keep working unless in.RevokeTokens is set.
+// ChangePassword sets a new password, ends all other sessions and emailed codes, and gives the session of the request a
+// new secret. Tokens, connected apps and calendar feeds keep working unless in.RevokeTokens is set.
 func (s *Service) ChangePassword(
 	ctx context.Context, p warranty.Principal, in warranty.ChangePassword,
 ) (warranty.Session, error) {
@@ -131,16 +134,17 @@ func (s *Service) ChangePassword(
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	session, err := s.newSession(account.User, p.Door)
+	secret, err := warranty.NewSecret(warranty.SessionSecret, s.Random)
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	now, revoke := session.created, in.RevokeTokens != nil && *in.RevokeTokens
+	var session warranty.Session
+	now, revoke := s.now(), in.RevokeTokens != nil && *in.RevokeTokens
 	err = s.writeLocked(ctx, p.Self(), func(tx *store.Tx, account store.Account) error {
 		if err := tx.SetPassword(p.User.ID, hash); err != nil {
 			return err
 		}
-		if err := tx.DeleteSessions(p.User.ID); err != nil {
+		if err := tx.DeleteOtherSessions(p.User.ID, p.CredentialID); err != nil {
 			return err
 		}
 		if err := tx.DeleteCodes(p.User.ID); err != nil {
@@ -157,7 +161,8 @@ func (s *Service) ChangePassword(
 				return err
 			}
 		}
-		if err := session.start(tx, p); err != nil {
+		var err error
+		if session, err = s.renewSession(tx, p, secret); err != nil {
 			return err
 		}
 		return s.notify(tx, p, account.User, func(t mail.Texts) mail.Message {
@@ -165,7 +170,10 @@ func (s *Service) ChangePassword(
 		})
 	})
 	s.wakeMail()
-	return session.Session, err
+	if err == nil {
+		s.logEnd(ctx, p, p.User.ID, "password changed")
+	}
+	return session, err
 }
 
 // SetAside counts the warranties that were set aside when the principal's account

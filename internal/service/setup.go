@@ -102,7 +102,7 @@ func (s *Service) SetUp(ctx context.Context, p warranty.Principal, in SetUp) (wa
 		return warranty.Session{}, err
 	}
 	user := warranty.User{ID: s.NewID(), Name: in.Name, Email: in.Email, EmailVerified: true, CreatedAt: s.now()}
-	session, err := s.newSession(user, p.Door)
+	c, err := s.completing(p, firstFactor{Method: warranty.MethodSetUp})
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -117,21 +117,20 @@ func (s *Service) SetUp(ctx context.Context, p warranty.Principal, in SetUp) (wa
 		if err := tx.ChooseSignup(!in.SignupOpen); err != nil {
 			return err
 		}
-		return s.welcomeAdmin(tx, p, session)
+		return s.welcomeAdmin(tx, p, user, c)
 	})
 	if err != nil {
 		return warranty.Session{}, err
 	}
 	s.Log.Info("set up", "administrator", user.ID)
-	s.logSignIn(ctx, p, user, "set-up link")
 	s.wakeMail()
-	return session.Session, nil
+	return c.session(ctx)
 }
 
 // welcomeAdmin makes the person who was just inserted an administrator, signs them in and emails them, which shows
 // whether emails arrive.
-func (s *Service) welcomeAdmin(tx *store.Tx, p warranty.Principal, session newSession) error {
-	user, now := session.User, session.created
+func (s *Service) welcomeAdmin(tx *store.Tx, p warranty.Principal, user warranty.User, c *completion) error {
+	now := user.CreatedAt
 	if err := tx.SetAdmin(user.ID, true, now); err != nil {
 		return err
 	}
@@ -140,10 +139,7 @@ func (s *Service) welcomeAdmin(tx *store.Tx, p warranty.Principal, session newSe
 			return err
 		}
 	}
-	if err := session.start(tx, p); err != nil {
-		return err
-	}
-	if _, _, err := tx.RecordDevice(user.ID, deviceHash(p), now); err != nil {
+	if _, err := c.complete(tx, user.ID); err != nil {
 		return err
 	}
 	p.User = user

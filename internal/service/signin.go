@@ -17,14 +17,17 @@ var (
 		"The code is wrong, already used or expired. Request a new one.")
 )
 
-// SignIn starts a session with a password or an emailed code. An unknown address takes
-// the same time as a wrong password and returns the same error.
+// SignIn starts a session with a password or an emailed code, or completes a sign-in with its second step. An unknown
+// address takes the same time as a wrong password and returns the same error.
 func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.SignIn) (warranty.Session, error) {
 	if err := in.CheckWhole(); err != nil {
 		return warranty.Session{}, err
 	}
 	if err := s.throttleSignIn(ctx, p, in); err != nil {
 		return warranty.Session{}, err
+	}
+	if in.Flow != "" {
+		return s.signInBySecondStep(ctx, p, in)
 	}
 	account, err := s.Store.AccountByEmail(ctx, in.Email)
 	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
@@ -41,7 +44,7 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 		s.logFailedSignIn(ctx, p, account, "wrong password")
 		return warranty.Session{}, errSignIn
 	}
-	session, err := s.newSession(account.User, p.Door)
+	c, err := s.completing(p, firstFactor{Method: warranty.MethodPassword})
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -54,22 +57,14 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 		if now.PasswordHash != account.PasswordHash || now.Disabled {
 			return errSignIn
 		}
-		if err := session.start(tx, p); err != nil {
-			return err
-		}
-		return s.seeDevice(tx, p, now.User, session.created)
+		_, err = c.complete(tx, account.ID)
+		return err
 	})
 	s.wakeMail()
-	if err == nil {
-		s.logSignIn(ctx, p, session.User, "password")
+	if err != nil {
+		return warranty.Session{}, err
 	}
-	return session.Session, err
-}
-
-// logSignIn logs a successful sign-in: who, from where, and with what.
-func (s *Service) logSignIn(ctx context.Context, p warranty.Principal, user warranty.User, way string) {
-	s.Log.InfoContext(ctx, "signed in", "request_id", api.CallerOf(ctx).RequestID, "ip", p.Address, "door", p.Door.String(),
-		"user", user.ID.String(), "way", way)
+	return c.session(ctx)
 }
 
 // logFailedSignIn logs which account was tried, and from where. It never logs an address
@@ -101,7 +96,7 @@ func (s *Service) signInByCode(
 		s.logFailedSignIn(ctx, p, account, "wrong code")
 		return warranty.Session{}, errSignInCode
 	}
-	session, err := s.newSession(account.User, p.Door)
+	c, err := s.completing(p, firstFactor{Method: warranty.MethodEmailedCode})
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -111,22 +106,20 @@ func (s *Service) signInByCode(
 		if err != nil {
 			return codeGone(err, errSignInCode)
 		}
-		session.User = locked.User
+		user := locked.User
 		if !locked.EmailVerified {
-			if session.User, err = s.startOver(tx, p, locked, fresh, "", now); err != nil {
+			if user, err = s.startOver(tx, p, locked, fresh, "", now); err != nil {
 				return err
 			}
 		}
-		if err := session.start(tx, p); err != nil {
-			return err
-		}
-		return s.seeDevice(tx, p, session.User, now)
+		_, err = c.complete(tx, user.ID)
+		return err
 	})
 	s.wakeMail()
-	if err == nil {
-		s.logSignIn(ctx, p, session.User, "emailed code")
+	if err != nil {
+		return warranty.Session{}, err
 	}
-	return session.Session, err
+	return c.session(ctx)
 }
 
 // lockByCode locks an account and uses a code that was emailed to it. If the credentials of the account end, it also
@@ -196,9 +189,9 @@ func (s *Service) mailCode(
 // throttleSignIn counts an attempt against the caller's network and against the account.
 // A browser that has signed in to the account before has its own window, so that others
 // who guess passwords cannot lock the user out. Emailed codes cannot be guessed, so they
-// are not counted against the account.
+// are not counted against the account, and second steps have their own tries.
 func (s *Service) throttleSignIn(ctx context.Context, p warranty.Principal, in warranty.SignIn) error {
-	if err := s.throttle(ctx, SignInAttempts, p.Address); err != nil || in.Code != "" {
+	if err := s.throttle(ctx, SignInAttempts, p.Address); err != nil || in.Code != "" || in.Flow != "" {
 		return err
 	}
 	return s.orKnownDevice(ctx, p, in.Email, s.throttle(ctx, AccountAttempts, in.Email), func() error {

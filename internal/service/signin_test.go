@@ -56,7 +56,7 @@ func TestANewSignInEndsTheBrowsersSession(t *testing.T) {
 	})
 }
 
-// TestSignInsAreLogged: each successful sign-in is one log line with the account, the client's address and the way, and
+// TestSignInsAreLogged: each successful sign-in is one log line with the account, the client's address and the method, and
 // without a secret.
 func TestSignInsAreLogged(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
@@ -66,12 +66,12 @@ func TestSignInsAreLogged(t *testing.T) {
 		code := w.MailedCode(olga.Email)
 		var session warranty.Session
 		w.Must(201, made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "code": code})).Into(t, &session)
-		var ways []string
+		var methods []string
 		for line := range strings.Lines(w.Log.String()) {
 			if !strings.Contains(line, `"msg":"signed in"`) {
 				continue
 			}
-			var got struct{ User, IP, Door, Way string }
+			var got struct{ User, IP, Door, Method string }
 			if err := json.Unmarshal([]byte(line), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -83,8 +83,8 @@ func TestSignInsAreLogged(t *testing.T) {
 					t.Errorf("the line has the %s: %s", what, line)
 				}
 			}
-			ways = append(ways, got.Way)
+			methods = append(methods, got.Method)
 		}
-		equal(t, "ways", ways, []string{"registration", "password", "emailed code"})
+		equal(t, "methods", methods, []string{"registration", "password", "emailed_code"})
 	})
 }

@@ -292,7 +292,8 @@ var errWrongDigits = warranty.Refuse(warranty.RateLimited,
 
 // RegisterHandover takes a warranty for someone who is not signed in: the emailed code proves that the address
 // is theirs. Without an account, they get one. It also signs in to their account, but not after SignInByOffer: an old
-// email must not open an account (ADR 51).
+// email must not open an account (ADR 51). If the account has two-step sign-in, nothing is taken: once signed in, the
+// person takes the warranty with the same code.
 func (s *Service) RegisterHandover(
 	ctx context.Context, p warranty.Principal, in warranty.RegisterHandover,
 ) (warranty.HandoverSession, error) {
@@ -324,7 +325,7 @@ func (s *Service) RegisterHandover(
 		name, _, _ = strings.Cut(*h.Email, "@")
 	}
 	newcomer := warranty.User{ID: s.NewID(), Name: name, Email: *h.Email, EmailVerified: true, CreatedAt: now}
-	session, err := s.newSession(newcomer, p.Door)
+	c, err := s.completing(p, firstFactor{Method: warranty.MethodOfferCode})
 	if err != nil {
 		return out, err
 	}
@@ -341,13 +342,10 @@ func (s *Service) RegisterHandover(
 		if err != nil {
 			return err
 		}
-		p.User, p.Account, session.User = user, warranty.OwnAccount(user), user
-		if err := session.start(tx, p); err != nil {
+		if signedIn, err := c.complete(tx, user.ID); err != nil || !signedIn {
 			return err
 		}
-		if err := s.seeDevice(tx, p, user, now); err != nil {
-			return err
-		}
+		p.User, p.Account = user, warranty.OwnAccount(user)
 		out.Warranty, err = s.take(tx, code, p, now)
 		return err
 	})
@@ -355,12 +353,13 @@ func (s *Service) RegisterHandover(
 		err = ErrHasAccount
 	}
 	s.wakeMail()
-	if err == nil {
-		s.logSignIn(ctx, p, session.User, "code of an offer")
+	if err != nil {
+		return out, s.whyNot(ctx, code, err)
 	}
-	out.Session = session.Session
-	s.show(&out.Warranty)
-	return out, s.whyNot(ctx, code, err)
+	if out.Session, err = c.session(ctx); err == nil {
+		s.show(&out.Warranty)
+	}
+	return out, err
 }
 
 // ErrOrganizationAddress means that an emailed offer is for the address of an organization.

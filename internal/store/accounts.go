@@ -17,6 +17,7 @@ type Account struct {
 	PasswordHash string
 	Disabled     bool
 	Admin        bool // may open the admin page
+	TwoStep      bool // signs in with a second step
 	Mails        warranty.MailChoices
 	Locale       warranty.Locale // what the person chose
 }
@@ -41,7 +42,7 @@ func (a Account) Acting() warranty.Acting {
 const (
 	userColumns    = `u.id, u.name, u.email, u.verified_at, u.created_at`
 	accountColumns = userColumns + `, u.kind, u.password_hash, u.disabled_at, u.admin_since, u.mail_choices,
-		u.language, u.zone`
+		u.language, u.zone, u.two_step_since`
 )
 
 func readUser(r *engine.Row) warranty.User {
@@ -59,6 +60,7 @@ func readAccount(r *engine.Row, a *Account) {
 	a.PasswordHash, a.Disabled, a.Admin = r.Text(), r.Set(), r.Set()
 	a.Mails = readChoices(r.Int())
 	a.Locale = warranty.Locale{Language: r.Text(), Zone: r.Text()}
+	a.TwoStep = r.Set()
 }
 
 // The bits of mail_choices.
@@ -232,31 +234,6 @@ func (t *Tx) HoldWarranties() error {
 	return t.later(`/*pg: LOCK TABLE warranties IN EXCLUSIVE MODE *//*sqlite: SELECT 1 */`)
 }
 
-// InsertSession adds a session of a locked account by the hash of its secret.
-func (t *Tx) InsertSession(id, user warranty.ID, secret warranty.Hash, now, expires time.Time) error {
-	if err := t.later(`UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, user, now); err != nil {
-		return err
-	}
-	return t.later(`INSERT INTO sessions (id, secret_hash, user_id, expires_at, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		id, secret, user, expires, now)
-}
-
-// endSessions ends sessions. On PostgreSQL, writes may hold the row, so it is deleted after the
-// commit.
-const endSessions = `/*pg: UPDATE sessions SET expires_at = 0 *//*sqlite: DELETE FROM sessions */`
-
-// DeleteSession ends a session.
-func (t *Tx) DeleteSession(id warranty.ID) error {
-	t.await(sessionHolders, id)
-	return t.exactlyOne(endSessions+` WHERE id = $1`, id)
-}
-
-// DeleteSessions ends all sessions of a locked user.
-func (t *Tx) DeleteSessions(user warranty.ID) error {
-	t.awaitAll(sessionHolders, user)
-	return t.later(endSessions+` WHERE user_id = $1`, user)
-}
-
 // Purpose is the purpose of a one-time code.
 type Purpose uint8
 
@@ -286,12 +263,16 @@ func (t *Tx) InsertCode(code warranty.Hash, purpose Purpose, user warranty.ID, e
 		code, purpose, user, expires)
 }
 
-// DeleteCodes deletes all codes of an account, including those of a conversion and of addresses.
+// DeleteCodes deletes all codes of an account, including those of a conversion and of addresses, and the sign-ins to it that
+// are not complete.
 func (t *Tx) DeleteCodes(user warranty.ID) error {
 	if err := t.later(`DELETE FROM address_codes WHERE account_id = $1`, user); err != nil {
 		return err
 	}
 	if err := t.StopSigningIn(user); err != nil {
+		return err
+	}
+	if err := t.DeleteFlows(user); err != nil {
 		return err
 	}
 	return t.later(`DELETE FROM one_time_codes WHERE user_id = $1`, user)

@@ -49,6 +49,8 @@ var faultyStatements = map[string]string{
 	"secrets without a token":                                              `DELETE FROM tokens`,
 	"refresh tokens without a connected app":                               `INSERT INTO refresh_tokens (secret_hash, token_id, expires_at) SELECT secret_hash, token_id, 0 FROM token_secrets`,
 	"sessions of unknown accounts":                                         `UPDATE sessions SET user_id = $1`,
+	"factors or identities of unknown people":                              `INSERT INTO recovery_codes (user_id, code_hash, created_at) VALUES ($1, $1, 1)`,
+	"people with two-step sign-in and no factor":                           `UPDATE users SET two_step_since = 1`,
 	"members of unknown organizations or people":                           `UPDATE members SET user_id = $1`,
 	"organizations without a profile, or profiles without an organization": `DELETE FROM organizations`,
 	"people without their own address":                                     `DELETE FROM addresses`,
@@ -82,7 +84,7 @@ func checkable(t *testing.T, database string) *Store {
 	script := &script{Store: s, random: rand.New(rand.NewPCG(1, 2)), base: 1, last: 1, sure: true}
 	owner := warranty.User{ID: script.id(), Name: "Olga", Email: "olga@people.example", EmailVerified: true, CreatedAt: script.now()}
 	if err := script.write(func(tx *Tx) error {
-		if err := tx.InsertSession(script.id(), owner.ID, script.hash(1), script.now(), script.now()); err != nil {
+		if err := tx.InsertSession(Session{ID: script.id(), User: owner.ID, Secret: script.hash(1), Created: script.now(), Expires: script.now()}); err != nil {
 			return err
 		}
 		if err := tx.InsertUser(owner, ""); err != nil {

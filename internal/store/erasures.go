@@ -340,11 +340,17 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM members WHERE account_id = $1 OR user_id = $1`,
 		`DELETE FROM organizations WHERE id = $1`,
 		`DELETE FROM brands WHERE account_id = $1`,
+		`DELETE FROM session_proofs WHERE account_id = $1 OR session_id IN (SELECT id FROM sessions WHERE user_id = $1)`,
+		`DELETE FROM sign_in_flows WHERE user_id = $1`,
+		`DELETE FROM factor_tries WHERE user_id = $1`,
 		`DELETE FROM erasures WHERE user_id = $1`,
 	} {
 		if err := t.later(sql, id); err != nil {
 			return err
 		}
+	}
+	if err := t.DeleteFactors(id); err != nil {
+		return err
 	}
 	if _, err := t.dropFiles(`drafts`, now, `account_id = $1 OR user_id = $1`, id); err != nil {
 		return err

@@ -35,8 +35,12 @@ func (t *Tx) HoldCredential(p warranty.Principal, needed warranty.MemberRole, no
 			}
 		}
 		refusal := warranty.Refuse(warranty.SessionExpired, "Your session ended during this request. Sign in again.")
-		return t.tx.Expect(t.ctx, refusal, `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
-			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL`, p.CredentialID, now)
+		const valid = `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
+			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL`
+		if p.SecretHash == (warranty.Hash{}) { // a job goes on with its session, whatever its secret is now
+			return t.tx.Expect(t.ctx, refusal, valid, p.CredentialID, now)
+		}
+		return t.tx.Expect(t.ctx, refusal, valid+` AND c.secret_hash = $3`, p.CredentialID, now, p.SecretHash)
 	}
 	if err := t.hold(`SELECT 1 FROM tokens WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
 		return err

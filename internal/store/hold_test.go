@@ -43,7 +43,7 @@ func TestHoldSeesWhatWasCommitted(t *testing.T) {
 				return err
 			}
 			if p.Credential == warranty.BySession {
-				return tx.InsertSession(id, user, p.SecretHash, now, now.Add(time.Hour))
+				return tx.InsertSession(Session{ID: id, User: user, Secret: p.SecretHash, Created: now, Expires: now.Add(time.Hour)})
 			}
 			token := warranty.Token{ID: id, Name: "ERP", Prefix: "svc_x", ExpiresAt: now.Add(time.Hour), CreatedAt: now}
 			return tx.InsertToken(user, user, token, p.SecretHash)

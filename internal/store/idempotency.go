@@ -93,6 +93,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 			now.Add(-7*24*time.Hour)); err != nil {
 			return err
 		}
+		if err := t.sweepFlows(now); err != nil {
+			return err
+		}
 		for _, table := range []string{`offer_codes`, `ended_codes`} {
 			if err := t.later(`DELETE FROM `+table+` WHERE code_hash IN
 				(SELECT code_hash FROM `+table+` WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,

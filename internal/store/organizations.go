@@ -221,8 +221,3 @@ func (t *Tx) MakeTokensOf(account, user warranty.ID) error {
 	}
 	return t.later(`UPDATE calendars SET created_by = $2 WHERE user_id = $1`, account, user)
 }
-
-// MoveSession gives a session to another person.
-func (t *Tx) MoveSession(id, user warranty.ID) error {
-	return t.exactlyOne(`UPDATE sessions SET user_id = $2 WHERE id = $1`, id, user)
-}

@@ -31,6 +31,10 @@ func encode(v any) any {
 		return enumNumber(v)
 	case warranty.Door:
 		return enumNumber(v)
+	case warranty.SignInMethod:
+		return enumNumber(v)
+	case warranty.SecondFactor:
+		return enumNumber(v)
 	case warranty.Action:
 		return enumNumber(v)
 	case warranty.ClaimSide:

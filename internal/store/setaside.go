@@ -9,9 +9,12 @@ import (
 )
 
 // SetAside frees the email address of a locked account that was never verified. The account is
-// disabled and keeps its records, which successor may restore. A record being created for the
-// address waits for the lock and then finds the successor.
+// disabled and keeps its records, which successor may restore, but no way to sign in. A record being
+// created for the address waits for the lock and then finds the successor.
 func (t *Tx) SetAside(id, successor warranty.ID, now time.Time) error {
+	if err := t.DeleteFactors(id); err != nil {
+		return err
+	}
 	if err := t.moveAddress(id, id.String()+"@set-aside.invalid"); err != nil {
 		return err
 	}

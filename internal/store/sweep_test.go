@@ -27,11 +27,20 @@ func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
 				if err := tx.InsertCode(hash(i), ForReset, newID(), now.Add(-age)); err != nil {
 					return err
 				}
-				if err := tx.InsertSession(newID(), user, hash(i), now, now.Add(-7*day-age)); err != nil {
+				if err := tx.InsertFlow(Flow{Hash: hash(i), Kind: FlowSecondStep, User: &user, State: []byte("{}"), Created: now, Expires: now.Add(-age)}); err != nil {
+					return err
+				}
+				if _, err := tx.UseOnce(hash(i), now.Add(-age)); err != nil {
+					return err
+				}
+				if _, _, err := tx.CountFactorTry(newID(), TOTPOfDay, now.Add(-day-age), day); err != nil {
+					return err
+				}
+				if err := tx.InsertSession(Session{ID: newID(), User: user, Secret: hash(i), Created: now, Expires: now.Add(-7*day - age)}); err != nil {
 					return err
 				}
 			}
-			return tx.InsertSession(newID(), user, hash(9), now, now.Add(-bit)) // ended, but not old
+			return tx.InsertSession(Session{ID: newID(), User: user, Secret: hash(9), Created: now, Expires: now.Add(-bit)}) // ended, but not old
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -44,6 +53,9 @@ func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
 			`SELECT count(*) FROM idempotency WHERE key = '0'`: 1,
 			`SELECT count(*) FROM one_time_codes`:              1,
 			`SELECT count(*) FROM sessions`:                    2,
+			`SELECT count(*) FROM sign_in_flows`:               1,
+			`SELECT count(*) FROM used_challenges`:             1,
+			`SELECT count(*) FROM factor_tries`:                1,
 		} {
 			if got := number(t, s, question); got != want {
 				t.Errorf("%s: %d, want %d", question, got, want)

@@ -64,30 +64,39 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 			return web.Service.SignIn(ctx, who, in)
 		},
 		again: func(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
+			if step := secondStepOf(f.err); step != nil {
+				return web.askSecondStep(w, r, who, step, sentSignIn(f, byCode))
+			}
 			return web.showSignIn(w, r, "", sentSignIn(f, byCode))
 		},
-		done: func(f form, session warranty.Session) error {
-			web.startSession(w, who, session)
-			if err := web.keepAccount(w, r, session); err != nil {
-				return err
-			}
-			if d := draftIn(f); d != nil {
-				return web.resume(w, r, session.AccessToken, d)
-			}
-			next := nextOf(f.Value("next"))
-			if next == "/" {
-				if err := web.startAtWork(w, r); err != nil {
-					return err
-				}
-			}
-			return redirect(w, r, next)
-		},
+		done: func(f form, session warranty.Session) error { return web.begin(w, r, who, f, session) },
 	})
 }
 
-func (web *Web) startSession(w http.ResponseWriter, who warranty.Principal, session warranty.Session) {
+// begin starts the session of a complete sign-in in the browser, and leads to where the form leads.
+func (web *Web) begin(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, f form, session warranty.Session,
+) error {
+	web.startSession(w, r, who, session)
+	if err := web.keepAccount(w, r, session); err != nil {
+		return err
+	}
+	if d := draftIn(f); d != nil {
+		return web.resume(w, r, session.AccessToken, d)
+	}
+	next := nextOf(f.Value("next"))
+	if next == "/" {
+		if err := web.startAtWork(w, r); err != nil {
+			return err
+		}
+	}
+	return redirect(w, r, next)
+}
+
+func (web *Web) startSession(w http.ResponseWriter, r *http.Request, who warranty.Principal, session warranty.Session) {
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
 	web.setDevice(w, who)
+	web.clearBrowser(w, r)
 }
 
 // keepAccount forgets the account that the browser acts for unless the person who signed in can act for
@@ -198,7 +207,7 @@ func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.
 		do:    web.Service.Register,
 		again: web.showRegister,
 		done: func(f form, session warranty.Session) error {
-			web.startSession(w, who, session)
+			web.startSession(w, r, who, session)
 			if err := web.keepAccount(w, r, session); err != nil {
 				return err
 			}

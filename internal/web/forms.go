@@ -66,7 +66,7 @@ func (f form) Has(name, value string) bool {
 
 // removePasswords removes the passwords, which are never sent back.
 func (f form) removePasswords() {
-	for _, name := range []string{"password", "current_password", "new_password"} {
+	for _, name := range []string{"password", "current_password", "new_password", "totp", "recovery_code"} {
 		f.Values.Del(name)
 	}
 }

@@ -54,6 +54,9 @@ func (web *Web) sessionPrincipal(r *http.Request, secret string) (warranty.Princ
 	if cookie, err := r.Cookie(web.deviceCookie()); err == nil && len(cookie.Value) <= 64 {
 		anonymous.Device = cookie.Value
 	}
+	if cookie, err := r.Cookie(web.browserCookie()); err == nil && len(cookie.Value) <= 64 {
+		anonymous.Browser = cookie.Value
+	}
 	if secret == "" {
 		return anonymous, nil
 	}
@@ -65,7 +68,7 @@ func (web *Web) sessionPrincipal(r *http.Request, secret string) (warranty.Princ
 		return anonymous, err
 	}
 	who.Address, who.Door = anonymous.Address, anonymous.Door
-	who.UserAgent, who.Device = anonymous.UserAgent, anonymous.Device
+	who.UserAgent, who.Device, who.Browser = anonymous.UserAgent, anonymous.Device, anonymous.Browser
 	return who, err
 }
 
@@ -75,12 +78,32 @@ func (web *Web) deviceCookie() string {
 	return strings.Replace(web.cookieName(), "session", "device", 1)
 }
 
-// withDevice returns who with a new device id if the browser has none.
+// withDevice returns who with a new device id, and a new id of the browser for its flows, if it has none.
 func withDevice(who warranty.Principal) warranty.Principal {
 	if who.Device == "" {
 		who.Device = rand.Text()
 	}
+	if who.Browser == "" {
+		who.Browser = rand.Text()
+	}
 	return who
+}
+
+// browserCookie returns the name of the cookie to which sign-ins that are not complete are bound.
+func (web *Web) browserCookie() string {
+	return strings.Replace(web.cookieName(), "session", "flow", 1)
+}
+
+// setBrowser binds what is begun now to the browser. The cookie outlives every flow.
+func (web *Web) setBrowser(w http.ResponseWriter, who warranty.Principal) {
+	web.setHostCookie(w, web.browserCookie(), who.Browser, web.Service.Now().Add(time.Hour))
+}
+
+// clearBrowser forgets what the browser began.
+func (web *Web) clearBrowser(w http.ResponseWriter, r *http.Request) {
+	if _, err := r.Cookie(web.browserCookie()); err == nil {
+		web.setHostCookie(w, web.browserCookie(), "", time.Unix(1, 0))
+	}
 }
 
 // setDevice sets the device cookie.

@@ -97,6 +97,6 @@ func (web *Web) doSetup(w http.ResponseWriter, r *http.Request, who warranty.Pri
 		}
 		return web.showSetup(w, r, setupPage{form: f})
 	}
-	web.startSession(w, who, session)
+	web.startSession(w, r, who, session)
 	return redirect(w, r, "/admin?done=set_up")
 }

@@ -138,6 +138,9 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 	}
 	who = withDevice(who)
 	taken, err := web.Service.RegisterHandover(r.Context(), who, in)
+	if step := secondStepOf(err); step != nil {
+		return web.askSecondStep(w, r, who, step, toTake("", f.Value("code")))
+	}
 	switch {
 	case errors.Is(err, service.ErrHasAccount):
 		return web.signInToTake(w, r, who)
@@ -153,7 +156,7 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 		}
 		return web.showTake(w, r, who, "take-mailed", takePage{form: f})
 	}
-	web.startSession(w, who, taken.Session)
+	web.startSession(w, r, who, taken.Session)
 	web.clearAccount(w)
 	return redirect(w, r, "/take/done/"+taken.Warranty.ID.String())
 }
@@ -172,11 +175,16 @@ func (web *Web) signInToTake(w http.ResponseWriter, r *http.Request, who warrant
 
 // signInWith shows the sign-in form for an address, which carries the code.
 func (web *Web) signInWith(w http.ResponseWriter, r *http.Request, email, code string) error {
-	return web.showSignIn(w, r, "", signInPage{
+	return web.showSignIn(w, r, "", toTake(email, code))
+}
+
+// toTake is a sign-in that carries the code of an offer and leads back to it.
+func toTake(email, code string) signInPage {
+	return signInPage{
 		form:  form{Values: url.Values{"email": {email}}},
 		Next:  takeForm,
 		Draft: &draft{Action: takeConfirm, Values: url.Values{"code": {code}}},
-	})
+	}
 }
 
 // confirmTake takes the warranty for the account that the signed-in person acts for.

@@ -148,6 +148,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /sign-in/password", page: web.signInByPassword, open: true, popup: true},
 		{pattern: "GET /sign-in/code", page: web.signInCode, open: true, popup: true},
 		{pattern: "POST /sign-in/code", page: web.doSignIn, open: true, popup: true},
+		{pattern: "POST " + secondStepForm, page: web.doSecondStep, open: true, popup: true},
 		{pattern: "POST /sign-out", page: web.doSignOut, personal: true},
 		{pattern: "GET /register", page: web.register, open: true, popup: true},
 		{pattern: "POST /register", page: web.doRegister, open: true, popup: true},

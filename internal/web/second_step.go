@@ -1,0 +1,70 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/web/view"
+	"warranty.example/svc/warranty"
+)
+
+// secondStepForm is where the second step of a sign-in is sent.
+const secondStepForm = "/sign-in/second-step"
+
+// secondStepPage asks for the second step of a sign-in. It carries what the sign-in form carried.
+type secondStepPage struct {
+	signInPage
+	Flow    string // what continues the sign-in in this browser
+	Methods []warranty.SecondFactor
+}
+
+// Offers reports whether a factor completes this sign-in.
+func (p secondStepPage) Offers(factor string) bool {
+	return slices.Contains(p.Methods, warranty.SecondFactor(factor))
+}
+
+// secondStepOf returns what is missing to complete a sign-in that an error ended, or nil.
+func secondStepOf(err error) *warranty.SecondStep {
+	if err == nil {
+		return nil
+	}
+	return warranty.AsError(err).SecondStep
+}
+
+// askSecondStep shows the page that asks for the second step of a sign-in, which only this browser can continue.
+func (web *Web) askSecondStep(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, step *warranty.SecondStep, body signInPage,
+) error {
+	web.setBrowser(w, who)
+	body.form = form{Values: body.Values, status: http.StatusForbidden}
+	return web.showSecondStep(w, r, secondStepPage{signInPage: body, Flow: step.Flow, Methods: step.Methods})
+}
+
+func (web *Web) showSecondStep(w http.ResponseWriter, r *http.Request, body secondStepPage) error {
+	v := view.Page{Title: web.t(r, "second_step.title"), Holds: body.Draft != nil, NoIndex: true, Body: body}
+	return web.show(w, r, body.status, "second-step", v)
+}
+
+// doSecondStep completes a sign-in, or shows its page again.
+func (web *Web) doSecondStep(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	who = withDevice(who)
+	return submit(web, w, r, who, action[warranty.SignIn, warranty.Session]{
+		op: api.SignIn,
+		do: web.Service.SignIn,
+		again: func(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
+			body := sentSignIn(f, false)
+			if warranty.AsError(f.err).Code == warranty.InvalidCredential { // it has ended: begin again
+				return web.showSignIn(w, r, "", body)
+			}
+			var methods []warranty.SecondFactor
+			for _, m := range f.Values["methods"] {
+				methods = append(methods, warranty.SecondFactor(m))
+			}
+			return web.showSecondStep(w, r, secondStepPage{signInPage: body, Flow: f.Value("flow"), Methods: methods})
+		},
+		done: func(f form, session warranty.Session) error {
+			return web.begin(w, r, who, f, session)
+		},
+	})
+}

@@ -1,0 +1,62 @@
+package warranty
+
+import "time"
+
+// SignInMethod is how a person proved who they are when a session began.
+type SignInMethod string
+
+// The methods. They are stored by position, so new ones must go at the end.
+const (
+	MethodPassword     SignInMethod = "password"
+	MethodEmailedCode  SignInMethod = "emailed_code"
+	MethodOfferCode    SignInMethod = "offer_code"   // of an emailed hand-over or transfer
+	MethodRegistration SignInMethod = "registration" // the account was just made
+	MethodSetUp        SignInMethod = "set_up"       // the link of the operator
+	MethodPasskey      SignInMethod = "passkey"
+	MethodProvider     SignInMethod = "provider"
+)
+
+var methodNames = namesOf(MethodPassword, MethodEmailedCode, MethodOfferCode, MethodRegistration, MethodSetUp,
+	MethodPasskey, MethodProvider)
+
+// Values lists the known methods.
+func (SignInMethod) Values() []string { return methodNames }
+
+// SecondFactor is what completes a sign-in of a person with two-step sign-in.
+type SecondFactor string
+
+// The second factors. They are stored by position, so new ones must go at the end.
+const (
+	SecondPasskey      SecondFactor = "passkey"
+	SecondTOTP         SecondFactor = "totp"
+	SecondRecoveryCode SecondFactor = "recovery_code"
+)
+
+var secondFactorNames = namesOf(SecondPasskey, SecondTOTP, SecondRecoveryCode)
+
+// Values lists the known second factors.
+func (SecondFactor) Values() []string { return secondFactorNames }
+
+// Limits of sign-ins that are not complete.
+const (
+	// FlowLifetime is how long a sign-in waits for its second step, or for the answer of a provider.
+	FlowLifetime = 10 * time.Minute
+	// FlowTries is the number of codes that can be entered for a sign-in.
+	FlowTries = 5
+)
+
+// SecondStep is what completes a sign-in whose first step was right.
+type SecondStep struct {
+	Flow      string // the secret that continues the sign-in
+	Methods   []SecondFactor
+	ExpiresAt time.Time
+}
+
+// WrongCode refuses a code that a person entered in a field.
+func WrongCode(field, format string, args ...any) *Error {
+	e := Refuse(InvalidCode, "The code is wrong.")
+	var c Checks
+	c.Add(field, "invalid_code", format, args...)
+	e.Fields = c.Fields
+	return e
+}
