@@ -57,6 +57,7 @@ var arrows = map[string]string{
 	"internal/paper":        "",
 	"internal/upload":       "api internal/service warranty",
 	"internal/outbound":     "internal/netaddr",
+	"internal/identity":     "internal/netaddr warranty",
 	"internal/oauth":        "api internal/netaddr internal/rest internal/service warranty",
 	"internal/jobs":         "internal/pages internal/service internal/sheet internal/store warranty",
 	"internal/web/view":     "api internal/locales internal/paper internal/plural internal/service warranty",
@@ -70,9 +71,10 @@ var arrows = map[string]string{
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/signin internal/version warranty", // describe makes the tools' schemas
 
 	// Packages for tests. The lines above keep other packages from importing them.
-	"internal/testenv":     "",
-	"internal/openapitest": "",
-	"internal/servertest":  "api internal/describe internal/files internal/jobs internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
+	"internal/testenv":               "",
+	"internal/identity/identitytest": "",
+	"internal/openapitest":           "",
+	"internal/servertest":            "api internal/describe internal/files internal/jobs internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
 }
 
 // homes lists the packages that may import a library. A name includes all packages below
@@ -91,6 +93,7 @@ var homes = map[string]string{
 	"github.com/santhosh-tekuri":          "internal/openapitest",
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
+	"github.com/go-webauthn":              "internal/identity",
 	"golang.org/x/term":                   "internal/terminal",
 	"golang.org/x/oauth2":                 "internal/signin",
 	"golang.org/x/sys":                    "internal/credentials",
