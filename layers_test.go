@@ -46,7 +46,7 @@ var arrows = map[string]string{
 	"internal/store/engine": "internal/netaddr warranty",
 	"internal/archive":      "internal/files internal/store internal/store/engine warranty",
 	"internal/picture":      "",
-	"internal/service":      "api internal/files internal/limit internal/mail internal/picture internal/store warranty",
+	"internal/service":      "api internal/files internal/identity internal/limit internal/mail internal/picture internal/store warranty",
 	"internal/rest":         "api warranty",
 	"internal/skills":       "",
 	"internal/mcp":          "api internal/skills warranty",
@@ -64,7 +64,7 @@ var arrows = map[string]string{
 	"internal/web":          "api internal/describe internal/find internal/jobs internal/pages internal/paper internal/service internal/sheet internal/upload internal/web/view warranty",
 	"internal/server":       "api internal/describe internal/jobs internal/limit internal/mcp internal/netaddr internal/oauth internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
-	"internal/operate":      "internal/archive internal/certs internal/config internal/files internal/listen internal/mail internal/outbound internal/service internal/store internal/terminal internal/version warranty",
+	"internal/operate":      "internal/archive internal/certs internal/config internal/files internal/identity internal/listen internal/mail internal/outbound internal/service internal/store internal/terminal internal/version warranty",
 
 	"cmd/svcd":    "internal/certs internal/config internal/demo internal/jobs internal/limit internal/listen internal/man internal/operate internal/server internal/service internal/version",
 	"cmd/svc":     "internal/cli internal/version",

@@ -200,7 +200,7 @@ func TestOperatorCommandsUsedWrongly(t *testing.T) {
 	if out := mustSvcd(t, dir, "copy", "--from=data/svc.db", "--to=c/svc.db"); !strings.Contains(out, "all checksums equal; 3 files") {
 		t.Error(out)
 	}
-	lab.StartIn(t, dir, "--data=c", "--signing-key=data/signing-key.pem").MustStop(t)
+	lab.StartIn(t, dir, "--data=c", "--signing-key=data/signing-key.pem", "--secrets-key=data/secrets.key").MustStop(t)
 }
 
 // TestDoctorFindsFaults damages an installation and expects a line for each fault.
@@ -209,7 +209,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	report := mustSvcd(t, dir, "doctor")
-	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "signing", "files", "mails", "jobs", "disk", "smtp", "redis", "dns"} {
+	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "signing", "secrets", "files", "mails", "jobs", "disk", "smtp", "redis", "dns"} {
 		// The machine of the test may be short of disk space.
 		if !strings.Contains(report, "ok      "+name) && name != "disk" || !strings.Contains(report, " "+name+" ") {
 			t.Errorf("no line for %s:\n%s", name, report)
@@ -241,7 +241,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		}
 	}
 	lab.StartIn(t, dir, "--data=restored").MustStop(t)
-	lab.StartIn(t, dir, "--data=copied", "--signing-key=data/signing-key.pem").MustStop(t)
+	lab.StartIn(t, dir, "--data=copied", "--signing-key=data/signing-key.pem", "--secrets-key=data/secrets.key").MustStop(t)
 	for _, c := range []struct {
 		args []string
 		want string

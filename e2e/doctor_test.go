@@ -86,7 +86,7 @@ func TestDoctorOfRootNamesFilesTheServiceCannotUse(t *testing.T) {
 	}
 	args := []string{"--data=" + data, "--config=" + config}
 	wantDoctor(t, dir, "owners", []string{"ok ", "(uid 65534)"}, args...)
-	for _, name := range []string{"svc.db", "svc.db-lock", "signing-key.pem", "files/id", "files/complete"} {
+	for _, name := range []string{"svc.db", "svc.db-lock", "signing-key.pem", "secrets.key", "files/id", "files/complete"} {
 		path := filepath.Join(data, name)
 		give(0, path)
 		wantDoctor(t, dir, "owners", []string{"failed ", "(uid 65534)", path, "chown ", "65534:65534"}, args...)

@@ -21,7 +21,8 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	one, two, three := s3.URL("one", ""), s3.URL("two", ""), s3.URL("three", "")
 	p, session := withDocuments(t, dir, 5, "--data=data")
 	p.MustStop(t)
-	key := "--signing-key=data/signing-key.pem"
+	key := "--config=keys.toml"
+	writeFile(t, filepath.Join(dir, "keys.toml"), "signing-key = \"data/signing-key.pem\"\nsecrets-key = \"data/secrets.key\"\n")
 	right := func(files string, args ...string) {
 		t.Helper()
 		report := mustSvcd(t, dir, append([]string{"doctor", "--deep"}, args...)...)

@@ -86,6 +86,10 @@ func effects(t *testing.T) map[string]effect {
 			see: func(*testing.T, *lab.Process) string {
 				return fmt.Sprint(exists(dir+"/one.pem"), exists(dir+"/other.pem"))
 			}},
+		"secrets-key": {one: dir + "/one.key", other: dir + "/other.key", shows: [2]string{"true false", "true true"}, wrong: "https://w.example/key",
+			see: func(*testing.T, *lab.Process) string {
+				return fmt.Sprint(exists(dir+"/one.key"), exists(dir+"/other.key"))
+			}},
 		"adopt-files": {one: "true", other: "false", shows: [2]string{"taken over", "refused"}, wrong: "perhaps",
 			see: func(t *testing.T, p *lab.Process) string {
 				dir := t.TempDir()

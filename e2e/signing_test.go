@@ -224,13 +224,19 @@ func TestKeysAndBackups(t *testing.T) {
 	if len(set.Keys) != 2 || set.Keys[0].ID == old || set.Keys[1].ID != old {
 		t.Errorf("%+v", set)
 	}
+	secrets, err := os.ReadFile(filepath.Join(dir, "data", "secrets.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	place := func(folder string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, folder, "signing-key.pem"), key, 0o600); err != nil {
-			t.Fatal(err)
+		for name, content := range map[string][]byte{"signing-key.pem": key, "secrets.key": secrets} {
+			if err := os.WriteFile(filepath.Join(dir, folder, name), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	place("same")

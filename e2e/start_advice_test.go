@@ -146,19 +146,20 @@ func TestRedisDownPrintsNoLinesOfTheLibrary(t *testing.T) {
 func TestHelpOfCommandsIsShort(t *testing.T) {
 	t.Parallel()
 	for command, settings := range map[string][]string{
-		"user":             {"config", "data", "database", "database-file"},
-		"user add":         {"config", "data", "database", "database-file"},
-		"organization":     {"config", "data", "database", "database-file"},
-		"backup":           {"config", "data", "database", "database-file", "files", "files-file"},
-		"backup verify":    {},
-		"restore":          {"config", "data", "database", "database-file", "files", "files-file", "signing-key"},
-		"copy":             {"config", "data", "files", "files-file"},
-		"signing-key list": {"config", "data", "database", "database-file", "signing-key"},
-		"setup-link":       {"config", "data", "database", "database-file", "public-url"},
-		"healthcheck":      {"acme", "config", "listen", "public-url", "tls-cert"},
-		"doctor":           {},
-		"config":           {},
-		"version":          {},
+		"user":                {"config", "data", "database", "database-file"},
+		"user add":            {"config", "data", "database", "database-file"},
+		"organization":        {"config", "data", "database", "database-file"},
+		"backup":              {"config", "data", "database", "database-file", "files", "files-file"},
+		"backup verify":       {},
+		"restore":             {"config", "data", "database", "database-file", "files", "files-file", "secrets-key", "signing-key"},
+		"copy":                {"config", "data", "files", "files-file"},
+		"secrets-key replace": {"config", "data", "database", "database-file", "secrets-key"},
+		"signing-key list":    {"config", "data", "database", "database-file", "signing-key"},
+		"setup-link":          {"config", "data", "database", "database-file", "public-url"},
+		"healthcheck":         {"acme", "config", "listen", "public-url", "tls-cert"},
+		"doctor":              {},
+		"config":              {},
+		"version":             {},
 	} {
 		out := mustSvcd(t, t.TempDir(), append(strings.Fields(command), "--help")...)
 		_, used, _ := strings.Cut(out, "\nSettings:\n")

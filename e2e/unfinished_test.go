@@ -222,5 +222,5 @@ func TestAKilledCopyIsNotAnEmptyService(t *testing.T) {
 	if u.marked(t) {
 		t.Error("a finished copy left its marker")
 	}
-	lab.StartIn(t, dir, slices.Concat(u.args, []string{"--signing-key=data/signing-key.pem"})...).MustStop(t)
+	lab.StartIn(t, dir, slices.Concat(u.args, []string{"--signing-key=data/signing-key.pem", "--secrets-key=data/secrets.key"})...).MustStop(t)
 }

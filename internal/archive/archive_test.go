@@ -267,7 +267,7 @@ func TestEveryTableIsClassified(t *testing.T) {
 		job_changes job_records jobs logos mail_digest mail_log mail_notices mails members milestones
 		oauth_clients oauth_codes oauth_requests offer_codes offer_mails one_time_codes organizations
 		passkeys products record_reminders recovery_codes refresh_tokens reminded reminder_choices requests saved_replies
-		schema_compatibility server_errors service_settings session_proofs sessions setup_codes sign_in_flows signing_keys
+		schema_compatibility secrets_keys server_errors service_settings session_proofs sessions setup_codes sign_in_flows signing_keys
 		token_reminders token_secrets token_usage tokens totp trash unsubscribe_keys unused_files usage_batches
 		used_challenges users views warranties wrong_digits`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {

@@ -29,6 +29,8 @@ type Target struct {
 	KeepCredentials bool
 	// SigningKey is the id of the signing key at the new place, if there is one.
 	SigningKey string
+	// SecretsKey is the id of the key at the new place that seals secrets, if there is one.
+	SecretsKey string
 	NewID      func() warranty.ID
 	Now        time.Time
 	// Begin, if set, is called before the first file is stored.
@@ -115,7 +117,8 @@ func (to Target) finish(ctx context.Context, l *store.Loader, deleted []string) 
 }
 
 func (to Target) configure(l *store.Loader) {
-	l.KeepCredentials, l.SigningKey, l.Database, l.NewID, l.Now = to.KeepCredentials, to.SigningKey, to.ID, to.NewID, to.Now
+	l.KeepCredentials, l.SigningKey, l.SecretsKey = to.KeepCredentials, to.SigningKey, to.SecretsKey
+	l.Database, l.NewID, l.Now = to.ID, to.NewID, to.Now
 }
 
 // counted tells progress about rows.

@@ -52,6 +52,7 @@ var wrong = map[string][]string{
 	"demo":            {"maybe", "2"},
 	"adopt-files":     {"maybe", "2"},
 	"signing-key":     {"a\x00b", "https://x/key.pem"},
+	"secrets-key":     {"a\x00b", "https://x/secrets.key"},
 	"trusted-proxies": {"10.0.0.0/33", "proxy.example", "10.0.0.1,", ",", "fe80::1%eth0", "http://u:hunter2@h"},
 	"smtp": {
 		"mail.example:25", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h",

@@ -41,6 +41,7 @@ type Config struct {
 	S3             *files.S3          // nil: the document files are in Data
 	AdoptFiles     bool               // take over another database's files
 	SigningKey     string             // path of a PEM file; empty: no certificates
+	SecretsKey     string             // path of a file; empty: nothing can be sealed
 	Redis          *limit.RedisServer // nil: limits are counted in memory
 	Demo           bool
 	TrustedProxies limit.Proxies

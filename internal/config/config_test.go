@@ -104,6 +104,7 @@ var samples = []struct {
 	},
 	{flag: "demo", field: "Demo", def: false, one: "yes", gotOne: true, two: "0", got2: false},
 	{flag: "signing-key", field: "SigningKey", def: "data/signing-key.pem", one: "/k/a.pem", gotOne: "/k/a.pem", two: "b.pem", got2: "b.pem"},
+	{flag: "secrets-key", field: "SecretsKey", def: "data/secrets.key", one: "/k/a.key", gotOne: "/k/a.key", two: "b.key", got2: "b.key"},
 	{flag: "adopt-files", field: "AdoptFiles", def: false, one: "yes", gotOne: true, two: "0", got2: false},
 	{
 		flag:   "trusted-proxies",

@@ -135,7 +135,7 @@ func Table() []Setting {
 			Flag:    "data",
 			Default: "./data",
 			arg:     "folder",
-			Help:    "folder for the SQLite file, the document files and the signing key",
+			Help:    "folder for the SQLite file, the document files and the keys",
 			set:     text(checkPath, func(c *Config) *string { return &c.Data }),
 		},
 		{
@@ -172,6 +172,15 @@ func Table() []Setting {
 			Help: "PEM file with the key that signs certificates, made at the first start; every replica needs the same;" +
 				" without a default with PostgreSQL and S3, where certificates are off unless it is set",
 			set: text(checkPath, func(c *Config) *string { return &c.SigningKey }),
+		},
+		{
+			Flag:    "secrets-key",
+			Default: "secrets.key in data",
+			arg:     "path",
+			derive:  defaultSecretsKey,
+			Help: "file with the key that seals secrets such as those of authenticator apps, made at the first start; every" +
+				" replica needs the same; without a default with PostgreSQL and S3, where these are off unless it is set",
+			set: text(checkPath, func(c *Config) *string { return &c.SecretsKey }),
 		},
 		{
 			Flag:  "redis",
@@ -363,6 +372,14 @@ func defaultSigningKey(c Config) string {
 		return ""
 	}
 	return filepath.Join(c.Data, "signing-key.pem")
+}
+
+// defaultSecretsKey is beside the signing key, for the same reason.
+func defaultSecretsKey(c Config) string {
+	if c.IsPostgres() && c.S3 != nil {
+		return ""
+	}
+	return filepath.Join(c.Data, "secrets.key")
 }
 
 // defaultMailFrom is an address at the public host, or at localhost if the host is

@@ -29,6 +29,7 @@ func TestSealedSecretsBelongToOneOwner(t *testing.T) {
 	refused("another owner", k, identity.TOTPSecret, "bob", sealed)
 	refused("no owner", k, identity.TOTPSecret, "", sealed)
 	refused("another purpose", k, identity.WebhookSecret, "ada", sealed)
+	refused("another purpose of the same length", k, identity.FlowState, "ada", sealed)
 	refused("a shifted border", k, identity.TOTPSecret+"a", "da", sealed)
 	refused("another key", other, identity.TOTPSecret, "ada", sealed)
 	refused("no key", identity.SecretsKey{}, identity.TOTPSecret, "ada", sealed)
@@ -61,9 +62,9 @@ func TestSecretsKeyFile(t *testing.T) {
 		t.Error("two keys have one id")
 	}
 	secret := strings.TrimSpace(strings.Split(string(text), ":")[1])
-	for _, shown := range []string{fmt.Sprint(k), fmt.Sprintf("%+v %#v %s %x", k, k, k, k), fmt.Sprintf("%v", &k), k.ID()} {
-		if strings.Contains(shown, secret[:8]) || !strings.Contains(shown, k.ID()) {
-			t.Errorf("printed as %q", shown)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%q", "%d"} {
+		if got, want := fmt.Sprintf(verb, k), "secrets key "+k.ID(); got != want || fmt.Sprintf(verb, &k) != want {
+			t.Errorf("%s prints %q", verb, got)
 		}
 	}
 	for _, wrong := range []string{"", "x", secret, string(text[:len(text)-3]), string(text) + "x", strings.ToUpper(string(text))} {

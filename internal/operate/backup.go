@@ -153,6 +153,9 @@ func (b backup) run(cmd *cobra.Command) (err error) {
 	bar.clear()
 	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s, %d rows, %d files (%s)\n",
 		done.path, size(done.bytes), done.Rows, done.Files, size(done.FileBytes))
+	if hadKey(done.Summary, "secrets_keys") {
+		fmt.Fprintln(cmd.ErrOrStderr(), "the files of --signing-key and --secrets-key are not in backups; keep copies elsewhere")
+	}
 	err = errors.Join(done.record(ctx, st), reportFiles(cmd.ErrOrStderr(), done.Summary))
 	if b.policy != nil {
 		err = errors.Join(err, b.deleteSurplus(ctx, cmd.ErrOrStderr(), done))

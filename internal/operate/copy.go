@@ -130,5 +130,8 @@ func copyAll(cmd *cobra.Command, source, target config.Config, fromFiles, toFile
 	if source.SigningKey != "" && exists(source.SigningKey) {
 		fmt.Fprintf(cmd.OutOrStdout(), "the signing key stays at %s; the new place needs it too\n", source.SigningKey)
 	}
+	if source.SecretsKey != "" && exists(source.SecretsKey) {
+		fmt.Fprintf(cmd.OutOrStdout(), "the secrets key stays at %s; the new place needs it too\n", source.SecretsKey)
+	}
 	return reportFiles(cmd.ErrOrStderr(), done)
 }

@@ -25,7 +25,7 @@ func doctorCommand() *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
 		Use: "doctor",
-		Short: "Check settings, certificate, database, signing key, files, backups, queues, disk space, clock, " +
+		Short: "Check settings, certificate, database, keys, files, backups, queues, disk space, clock, " +
 			"mail server, Redis and DNS; changes nothing",
 		Args: NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -135,6 +135,7 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 	d.check("clock", func() (string, error) { return checkClock(ctx, st) })
 	d.check("accounts", func() (string, error) { return checkAccounts(ctx, st) })
 	d.check("signing", func() (string, error) { return checkSigningKey(ctx, st, c) })
+	d.check("secrets", func() (string, error) { return checkSecretsKey(ctx, st, c) })
 	d.check("files", func() (string, error) { return d.checkFiles(ctx, st, filesOf(c)) })
 	d.check("backup", func() (string, error) { return checkBackup(ctx, st) })
 	d.check("address", func() (string, error) { return checkAddress(ctx, st, c) })

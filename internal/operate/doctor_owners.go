@@ -110,6 +110,7 @@ func findDenied(c config.Config, values []config.Value, u serviceUser) []denied 
 		}) // what cannot be read is no file of the service
 	}
 	inspect(c.SigningKey, mayRead, false, fmt.Sprintf("chown %d:%d %s", u.uid, u.gid, quoteArg(c.SigningKey)))
+	inspect(c.SecretsKey, mayRead, false, fmt.Sprintf("chown %d:%d %s", u.uid, u.gid, quoteArg(c.SecretsKey)))
 	for _, path := range settingFiles(c, values) {
 		reach(path)
 		// The owner stays: the service must not change its own settings.

@@ -29,6 +29,7 @@ func AddCommands(root *cobra.Command) {
 		userCommand(),
 		organizationCommand(),
 		signingKeyCommand(),
+		secretsKeyCommand(),
 		setupLinkCommand(),
 		configCommand(),
 		backupCommand(),
@@ -66,7 +67,7 @@ func Load(cmd *cobra.Command) (config.Config, error) {
 	return c, nil
 }
 
-// Open locks and opens what a server needs: the database, the document files and the signing key. Nothing is created
+// Open locks and opens what a server needs: the database, the document files and the keys. Nothing is created
 // if the settings or the place are wrong. The returned function closes all of it.
 func Open(
 	ctx context.Context, c config.Config, log *slog.Logger,
@@ -106,7 +107,10 @@ func Open(
 		return nil, nil, err
 	}
 	opened = append(opened, closeFiles)
-	return s, closeAll, openSigningKey(ctx, c, s)
+	if err := openSigningKey(ctx, c, s); err != nil {
+		return nil, nil, err
+	}
+	return s, closeAll, openSecretsKey(ctx, c, s)
 }
 
 // openService opens the store and the service on it.

@@ -34,6 +34,10 @@ func restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			secrets, err := placedSecretsKey(c)
+			if err != nil {
+				return err
+			}
 			where := filesOf(c)
 			place, err := openPlace(cmd.Context(), c, &where)
 			if err != nil {
@@ -44,7 +48,7 @@ func restoreCommand() *cobra.Command {
 			defer bar.clear()
 			// A restored database is another one: it must not use the folder of the original by mistake.
 			target := place.target(cmd.Context(), newID())
-			target.KeepCredentials, target.SigningKey = keep, key
+			target.KeepCredentials, target.SigningKey, target.SecretsKey = keep, key, secrets
 			done, err := archive.Restore(cmd.Context(), from.content, target, bar.show)
 			if err == nil {
 				err = place.placeDatabase()
@@ -58,6 +62,9 @@ func restoreCommand() *cobra.Command {
 				return err
 			}
 			if err := printSigningKey(cmd.OutOrStdout(), c, done, keep, key); err != nil {
+				return err
+			}
+			if err := printSecretsKey(cmd.OutOrStdout(), c, done, keep, secrets); err != nil {
 				return err
 			}
 			return reportFiles(cmd.ErrOrStderr(), done)
@@ -80,11 +87,8 @@ func printCredentials(w io.Writer, keep bool) (err error) {
 
 // printSigningKey says with which key certificates will be signed, if the backup is of a service that had one.
 func printSigningKey(w io.Writer, c config.Config, done archive.Summary, keep bool, placed string) (err error) {
-	had := slices.ContainsFunc(done.Tables, func(t archive.TableSum) bool {
-		return t.Name == "signing_keys" && t.Rows > 0
-	})
 	switch {
-	case !had:
+	case !hadKey(done, "signing_keys"):
 	case keep && placed == "":
 		_, err = fmt.Fprintf(w, "copy the signing key, which is not in backups, to %s before the start\n", c.SigningKey)
 	case placed == "":
@@ -94,6 +98,24 @@ func printSigningKey(w io.Writer, c config.Config, done archive.Summary, keep bo
 		_, err = fmt.Fprintf(w, "certificates are signed with the key at %s\n", c.SigningKey)
 	}
 	return err
+}
+
+// printSecretsKey says the same of the key that seals secrets.
+func printSecretsKey(w io.Writer, c config.Config, done archive.Summary, keep bool, placed string) (err error) {
+	switch {
+	case !hadKey(done, "secrets_keys") || placed != "":
+	case keep:
+		_, err = fmt.Fprintf(w, "copy the secrets key, which is not in backups, to %s before the start\n", c.SecretsKey)
+	default:
+		_, err = fmt.Fprintln(w, "the secrets key is not in backups: the next start makes a new one, "+
+			"and authenticator apps and providers have to be set up again")
+	}
+	return err
+}
+
+// hadKey reports whether the backup is of a service that had a key.
+func hadKey(done archive.Summary, table string) bool {
+	return slices.ContainsFunc(done.Tables, func(t archive.TableSum) bool { return t.Name == table && t.Rows > 0 })
 }
 
 // explainTarget adds what to do to errors about the target.

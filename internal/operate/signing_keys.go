@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -79,21 +78,7 @@ func activeKey(keys []store.SigningKey) string {
 
 // readSigningKey reads a key that nobody else can read.
 func readSigningKey(path string) (key warranty.SigningKey, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return key, err
-	}
-	const largest = 10 << 10
-	switch {
-	case !info.Mode().IsRegular():
-		return key, fmt.Errorf("%s is not a regular file", path)
-	case info.Mode()&0o077 != 0 && runtime.GOOS != "windows": // which has no such modes
-		return key, fmt.Errorf("%s has the mode %04o; other users must not read or change it: chmod 600 %s",
-			path, info.Mode().Perm(), path)
-	case info.Size() > largest:
-		return key, fmt.Errorf("%s is not a signing key", path)
-	}
-	text, err := os.ReadFile(path)
+	text, err := readKeyFile(path, "signing key")
 	if err != nil {
 		return key, err
 	}
@@ -142,22 +127,7 @@ func writeKey(key warranty.SigningKey, path string, move func(from, to string) e
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.partial") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // it has its final name then, or is not needed
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := move(file.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
+	return writeKeyFile(text, path, move)
 }
 
 // signingKeyCommand manages the keys of certificates. It works with and without a running server.
@@ -321,7 +291,7 @@ func checkSigningKey(ctx context.Context, st *store.Store, c config.Config) (str
 	return key.Public().ID, nil
 }
 
-// checkSecrets rejects a signing key and keys for S3 that a start could not use, before anything is created.
+// checkSecrets rejects key files and keys for S3 that a start could not use, before anything is created.
 func checkSecrets(c config.Config) error {
 	if c.S3 != nil {
 		bucket, err := c.S3.Connect() // it contacts nobody yet
@@ -332,14 +302,9 @@ func checkSecrets(c config.Config) error {
 			return fmt.Errorf("--files: %w", err)
 		}
 	}
-	if c.SigningKey == "" {
-		return nil
+	err := checkKeyFile(c, "signing-key", c.SigningKey, func() (err error) { _, err = readSigningKey(c.SigningKey); return err })
+	if err == nil {
+		err = checkKeyFile(c, "secrets-key", c.SecretsKey, func() (err error) { _, err = readSecretsKey(c.SecretsKey); return err })
 	}
-	if folder := filepath.Dir(c.SigningKey); folder != filepath.Clean(c.Data) && !exists(folder) {
-		return fmt.Errorf("--signing-key: the folder %s does not exist; create it, or check the path", folder)
-	}
-	if _, err := readSigningKey(c.SigningKey); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--signing-key: %w", err)
-	}
-	return nil
+	return err
 }

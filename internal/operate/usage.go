@@ -19,8 +19,9 @@ var usedSettings = map[string][]string{
 	"organization": databaseSettings,
 	"setup-link":   append([]string{"public-url"}, databaseSettings...),
 	"signing-key":  append([]string{"signing-key"}, databaseSettings...),
+	"secrets-key":  append([]string{"secrets-key"}, databaseSettings...),
 	"backup":       filesSettings,
-	"restore":      append([]string{"signing-key"}, filesSettings...),
+	"restore":      append([]string{"signing-key", "secrets-key"}, filesSettings...),
 	"copy":         {"config", "data", "files", "files-file"},
 	"healthcheck":  {"config", "listen", "public-url", "tls-cert", "acme"},
 }

@@ -15,6 +15,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/identity"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
@@ -56,6 +57,8 @@ type Service struct {
 
 	// SigningKey signs certificates; nil means that there are none.
 	SigningKey *warranty.SigningKey
+	// Secrets seals what the service has to read again, such as the secrets of authenticator apps; a zero key seals nothing.
+	Secrets identity.SecretsKey
 
 	// LookupTXT looks up the DNS records that verify domains.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)

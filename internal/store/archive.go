@@ -98,6 +98,8 @@ type Loader struct {
 	// SigningKey is the id of the signing key that the new place has. Without KeepCredentials, another one is
 	// replaced: private keys are not in backups.
 	SigningKey string
+	// SecretsKey is the same for the key that seals secrets.
+	SecretsKey string
 	// Database replaces the id of the database, unless it is zero.
 	Database warranty.ID
 	// NewID makes the ids of events.
@@ -243,10 +245,14 @@ func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 			}
 			return true
 		})
-	case t.Name == "signing_keys":
+	case t.Name == "signing_keys" || t.Name == "secrets_keys":
+		placed := l.SigningKey
+		if t.Name == "secrets_keys" {
+			placed = l.SecretsKey
+		}
 		id, active, retired := column("id"), column("active"), column("retired_at")
 		return filterRows(next, func(row []any) bool {
-			if row[active] != nil && row[id] != l.SigningKey {
+			if row[active] != nil && row[id] != placed {
 				row[active], row[retired] = nil, l.Now.UnixMicro()
 			}
 			return true
