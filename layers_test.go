@@ -94,8 +94,9 @@ var homes = map[string]string{
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
 	"github.com/go-webauthn":              "internal/identity",
+	"github.com/coreos/go-oidc":           "internal/identity",
 	"golang.org/x/term":                   "internal/terminal",
-	"golang.org/x/oauth2":                 "internal/signin",
+	"golang.org/x/oauth2":                 "internal/identity internal/signin",
 	"golang.org/x/sys":                    "internal/credentials",
 	"github.com/itchyny/gojq":             "internal/cli",
 	"github.com/BurntSushi/toml":          "internal/config",

@@ -110,7 +110,7 @@ func (k SecretsKey) Seal(p Purpose, owner string, plain []byte) ([]byte, error) 
 	sealed := make([]byte, 1+nonceSize, 1+nonceSize+len(plain)+k.seal.Overhead())
 	sealed[0] = sealVersion
 	_, _ = rand.Read(sealed[1:]) // never fails
-	return k.seal.Seal(sealed, sealed[1:1+nonceSize], plain, context(p, owner)), nil
+	return k.seal.Seal(sealed, sealed[1:1+nonceSize], plain, boundTo(p, owner)), nil
 }
 
 // Open decrypts what Seal returned for the same purpose and owner. The error is ErrSealed.
@@ -118,15 +118,15 @@ func (k SecretsKey) Open(p Purpose, owner string, sealed []byte) ([]byte, error)
 	if k.IsZero() || p == "" || owner == "" || len(sealed) < 1+nonceSize || sealed[0] != sealVersion {
 		return nil, ErrSealed
 	}
-	plain, err := k.seal.Open(nil, sealed[1:1+nonceSize], sealed[1+nonceSize:], context(p, owner))
+	plain, err := k.seal.Open(nil, sealed[1:1+nonceSize], sealed[1+nonceSize:], boundTo(p, owner))
 	if err != nil {
 		return nil, ErrSealed
 	}
 	return plain, nil
 }
 
-// context returns what a sealed secret is bound to. The length keeps "a" and "bc" apart from "ab" and "c".
-func context(p Purpose, owner string) []byte {
+// boundTo returns what a sealed secret is bound to. The length keeps "a" and "bc" apart from "ab" and "c".
+func boundTo(p Purpose, owner string) []byte {
 	out := binary.BigEndian.AppendUint32([]byte{sealVersion}, uint32(len(p)))
 	return append(append(out, p...), owner...)
 }

@@ -34,6 +34,8 @@ type Client struct {
 	// Resolver and Roots are those of the system if they are nil.
 	Resolver *net.Resolver
 	Roots    *x509.CertPool
+	// Internal allows http too. With an Allow that allows all, it is for addresses that the operator names.
+	Internal bool
 }
 
 // JSON reads a JSON document. fresh is how long its header says that it may be kept, 0 if it does not say.
@@ -49,15 +51,7 @@ func (c *Client) JSON(ctx context.Context, address string) (body []byte, fresh t
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "svcd")
-	dialer := &net.Dialer{Resolver: c.Resolver, ControlContext: c.control}
-	transport := &http.Transport{ // without Proxy, so that the address that is checked is that of the document
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
-		DisableKeepAlives:      true,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: MaxSize,
-	}
-	resp, err := transport.RoundTrip(req) // follows no redirects
+	resp, err := c.transport().RoundTrip(req) // follows no redirects
 	if err != nil {
 		return nil, 0, err
 	}
@@ -76,6 +70,65 @@ func (c *Client) JSON(ctx context.Context, address string) (body []byte, fresh t
 		return nil, 0, fmt.Errorf("larger than %d bytes", MaxSize)
 	}
 	return body, freshness(resp.Header), nil
+}
+
+// transport connects to addresses that are allowed.
+func (c *Client) transport() *http.Transport {
+	dialer := &net.Dialer{Resolver: c.Resolver, ControlContext: c.control}
+	return &http.Transport{ // without Proxy, so that the address that is checked is that of the document
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: MaxSize,
+	}
+}
+
+// MaxDocument is the size of a body that HTTP reads.
+const MaxDocument = 256 << 10
+
+// HTTP returns a client for libraries that make requests of their own. It reads at most MaxDocument bytes of a body, ends
+// each request after Timeout and returns redirects as they are.
+func (c *Client) HTTP() *http.Client {
+	return &http.Client{
+		Transport:     bounded{c.transport(), c.Internal},
+		Timeout:       Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+type bounded struct {
+	next     http.RoundTripper
+	internal bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme != "https" && !b.internal {
+		return nil, errors.New("not an https address")
+	}
+	resp, err := b.next.RoundTrip(req)
+	if err == nil {
+		resp.Body = &boundedBody{resp.Body, MaxDocument}
+	}
+	return resp, err
+}
+
+// boundedBody fails after so many bytes, so that a part of a document is never taken for all of it.
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if len(p) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, fmt.Errorf("larger than %d bytes", MaxDocument)
+	}
+	return n, err
 }
 
 // control refuses a connection to an address that is not allowed. It is called after the name was resolved, with the
