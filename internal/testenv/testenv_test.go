@@ -40,8 +40,10 @@ func TestPostgresSchemaIsTheTestsOwn(t *testing.T) {
 		for _, schema := range []string{a, b} { // the same name in both: the schemas are separate
 			execute(t, schema, "CREATE TABLE "+table+" (n int)")
 		}
-		if n := count(a, table); n != 2 {
-			t.Errorf("%d tables, want one in each schema", n)
+		for _, schema := range []string{a, b} {
+			if n := count(schema, table); n != 1 {
+				t.Errorf("%d tables, want one in each schema", n)
+			}
 		}
 	})
 	if table == "" {
