@@ -40,7 +40,7 @@ func Direct(t testing.TB, database string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(2)
+	db.SetMaxOpenConns(4)
 	t.Cleanup(func() { _ = db.Close() }) // tests check the errors of their statements
 	return db
 }
@@ -67,9 +67,13 @@ func (w *World) Count(query string, args ...any) int {
 func (w *World) IsPostgres() bool { return strings.HasPrefix(w.Database, "postgres") }
 
 // Contents returns a hash of each table's rows, except for the tables of mails and
-// usage, which the worker changes.
+// usage, which the worker changes. SQLite says whether anything was committed since the last call.
 func (w *World) Contents() map[string]string {
 	w.T.Helper()
+	version := w.commits()
+	if version != 0 && version == w.contentsAt {
+		return maps.Clone(w.contents)
+	}
 	sums := map[string]string{}
 	for _, table := range w.Tables() {
 		if table != "mails" && table != "token_usage" && table != "schema_versions" {
@@ -81,7 +85,28 @@ func (w *World) Contents() map[string]string {
 	if len(sums) < 8 {
 		w.T.Fatalf("only these tables were found: %v", slices.Collect(maps.Keys(sums)))
 	}
+	w.contents, w.contentsAt = maps.Clone(sums), version
 	return sums
+}
+
+// commits returns a number that is another one after every commit to a SQLite database, and 0 for PostgreSQL.
+func (w *World) commits() (version int64) {
+	w.T.Helper()
+	if w.IsPostgres() {
+		return 0
+	}
+	if w.watcher == nil { // the number is one of a connection, and excludes its own commits
+		conn, err := w.DB.Conn(context.Background())
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		w.T.Cleanup(func() { _ = conn.Close() })
+		w.watcher = conn
+	}
+	if err := w.watcher.QueryRowContext(context.Background(), `PRAGMA data_version`).Scan(&version); err != nil {
+		w.T.Fatal(err)
+	}
+	return version
 }
 
 // Tables returns the names of all tables.

@@ -53,6 +53,10 @@ type World struct {
 	Log      *Buffer
 	DB       *sql.DB // a direct connection to the database
 	Folder   string  // holds the files of documents
+
+	watcher    *sql.Conn         // see commits
+	contents   map[string]string // what Contents returned last, and when
+	contentsAt int64
 }
 
 // Buffer is a bytes.Buffer that is safe for concurrent use.

@@ -245,12 +245,15 @@ func (w *world) key(id warranty.ID) any {
 func (w *world) samples() bool { return w.postgres && !testenv.Long() }
 
 // tries reports whether a cell of a matrix is tried: one in 32 if there is a sample.
-func (w *world) tries(cell ...string) bool {
+func (w *world) tries(cell ...string) bool { return !w.samples() || oneIn(32, cell...) }
+
+// oneIn reports whether a cell is one of a fixed part of a matrix.
+func oneIn(n uint32, cell ...string) bool {
 	hash := fnv.New32a()
 	for _, part := range cell {
 		_, _ = io.WriteString(hash, part) // never fails
 	}
-	return !w.samples() || hash.Sum32()%32 == 0
+	return hash.Sum32()%n == 0
 }
 
 // number queries a single number.
