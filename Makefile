@@ -54,11 +54,12 @@ test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: long
-long: ## run all of the matrices and properties that make test runs a part of on PostgreSQL
-	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store \
+long: ## run all of the matrices and properties that make test runs a part of
+	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store ./internal/rest ./internal/mcp \
 		./warranty ./api ./internal/paper ./internal/sheet ./internal/cli ./internal/limit ./internal/archive
 	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -run=RoundTrip ./internal/web
-	SVC_TEST_LONG=1 $(SERVICES) scripts/test-modules -count=1 -run='^TestEverySettingHasAnEffect$$' ./e2e
+	SVC_TEST_LONG=1 $(SERVICES) scripts/test-modules -count=1 -tags=$(TAGS) \
+		-run='^(TestEverySettingHasAnEffect|TestKilledBackupsLeaveNothingThatLooksGood|TestEveryPage|TestJourneyOf44Claims)$$' ./e2e ./e2e/browser
 
 .PHONY: feed
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one

@@ -15,7 +15,6 @@ import (
 
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -24,16 +23,10 @@ type (
 	fields = map[string]any
 )
 
-// each runs a test on both databases in parallel.
+// each runs a test on SQLite, and in a long run on both databases.
 func each(t *testing.T, test func(t *testing.T, w *servertest.World), options ...option) {
 	t.Helper()
-	t.Parallel()
-	for name, open := range map[string]func(testing.TB) string{"sqlite": servertest.SQLite, "postgres": testenv.Postgres} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, servertest.New(t, open(t), options...))
-		})
-	}
+	servertest.EachAtTheDoor(t, test, options...)
 }
 
 // busy raises the rate limits for tests of other features.

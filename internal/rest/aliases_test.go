@@ -22,7 +22,7 @@ var (
 	apiHeaders   = servertest.APIHeaders
 	busy         = servertest.Busy
 	document     = servertest.DocumentForm
-	each         = servertest.Each
+	each         = servertest.EachAtTheDoor
 	eachReplicas = servertest.EachReplicas
 	eachStopped  = servertest.EachStopped
 	equal        = servertest.Equal

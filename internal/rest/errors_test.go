@@ -366,7 +366,7 @@ func lockedSQLite(t *testing.T) (*world, []request) {
 // TestNotYoursLooksLikeNotThere compares, byte for byte, the responses for records
 // that do not exist, are deleted, or belong to another user.
 func TestNotYoursLooksLikeNotThere(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		owner, stranger := w.Person("Olga"), w.Person("Zoe")
 		theirs, deleted := w.Warranty(owner.Session, nil), w.Warranty(stranger.Session, nil)
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+deleted.ID, stranger.Session, nil))

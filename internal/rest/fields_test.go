@@ -14,7 +14,7 @@ import (
 // TestFieldsOfRecords selects fields of lists and single records. Headers and pagination
 // stay, and unknown names are rejected.
 func TestFieldsOfRecords(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		record := w.Warranty(owner.Session, fields{"serial_number": "SN-1"})
 		w.Warranty(owner.Session, nil)

@@ -40,7 +40,7 @@ func same(t testing.TB, what string, got, first answer, replayed bool) {
 
 // TestReplay repeats a create in all ways that must return the same response.
 func TestReplay(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		token, _ := w.Token(owner)
 		first := w.Must(201, keyed(token, "abc", drill()))
@@ -78,7 +78,7 @@ func TestReplay(t *testing.T) {
 
 // TestKeysAreApart reuses a key where it must not match the first request.
 func TestKeysAreApart(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
 		token, _ := w.Token(owner)
 		w.Must(201, keyed(token, "abc", drill()))
@@ -104,7 +104,7 @@ func TestKeysAreApart(t *testing.T) {
 
 // TestKeyForms checks the syntax of keys.
 func TestKeyForms(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		token, _ := w.Token(w.Person("Olga"))
 		for _, key := range []string{"a", `"a b"`, "~!@#$%^&*()", strings.Repeat("k", 255),
 			`"` + strings.Repeat("q", 255) + `"`, "018f2b6e-7c4a-7def-8123-456789abcdef"} {
@@ -149,7 +149,7 @@ func TestKeysLastADay(t *testing.T) {
 
 // TestFailuresAreNotKept makes a create fail in several ways, then succeed with the same key.
 func TestFailuresAreNotKept(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		token, id := w.Token(owner)
 		reader, _ := w.Token(owner, warranty.WarrantiesRead)

@@ -34,7 +34,7 @@ func spellings(number string) []string {
 // TestNumbersAreIDs uses the reference number of a warranty and the number of a claim
 // wherever their ids go.
 func TestNumbersAreIDs(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
 		w.Confirm(seller, record.ID)
@@ -111,7 +111,7 @@ func subjects(t *testing.T, a answer) (list []string) {
 
 // TestNumbersThatAreNone sends numbers with a typo, and of the wrong kind.
 func TestNumbersThatAreNone(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	servertest.Each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		record := w.Warranty(owner.Session, nil)
 		var claim numbered

@@ -12,7 +12,6 @@ import (
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -25,7 +24,7 @@ const mcpList = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 func mcpEach(t *testing.T, test func(t *testing.T, w *servertest.World), options ...func(*server.Server)) {
 	t.Helper()
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB) string{"sqlite": servertest.SQLite, "postgres": testenv.Postgres} {
+	for name, open := range map[string]func(testing.TB) string{"sqlite": servertest.SQLite, "postgres": servertest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, servertest.New(t, open(t), options...))

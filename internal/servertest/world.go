@@ -106,6 +106,18 @@ func Each(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
 	}
 }
 
+// EachAtTheDoor is Each for what is in front of the service and has no SQL: it runs on SQLite, and in a long run on both
+// databases.
+func EachAtTheDoor(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
+	t.Helper()
+	if testenv.Long() {
+		Each(t, test, options...)
+		return
+	}
+	t.Parallel()
+	t.Run(Databases[0].Name, func(t *testing.T) { test(t, New(t, SQLite(t), options...)) })
+}
+
 // EachStopped is Each with a clock that only moves when the test sets it.
 func EachStopped(t *testing.T, test func(t *testing.T, w *World, clock *StoppedClock), options ...Option) {
 	t.Helper()
