@@ -25,7 +25,7 @@ func Tone(status warranty.Status, daysRemaining *int) string {
 		return "expiring"
 	case status == warranty.Active:
 		return "active"
-	case status == warranty.Expired:
+	case status == warranty.Void:
 		return "expired"
 	}
 	return "quiet"
@@ -38,9 +38,7 @@ func claimTone(s warranty.ClaimStatus) string {
 		return "active"
 	case warranty.InfoRequested:
 		return "expiring"
-	case warranty.Rejected:
-		return "expired"
-	case warranty.Withdrawn:
+	case warranty.Rejected, warranty.Withdrawn:
 		return "quiet"
 	}
 	return "open"
