@@ -36,6 +36,17 @@ var (
 		Auth:    SessionOnly,
 		Summary: "Get a customer with its note, what was merged into it, and possible duplicates.",
 	})
+	AddCustomer = define[warranty.AddCustomer, warranty.CustomerCard](Spec{
+		Name:     "customers.add",
+		Method:   http.MethodPost,
+		Base:     Host,
+		Path:     "/customers",
+		Auth:     SessionOnly,
+		Summary:  "Add a customer to your organization, before anything was issued. Issuing and claims add customers by themselves.",
+		Status:   http.StatusCreated,
+		Location: "/customers/{id}",
+		Errors:   []warranty.Code{warranty.AlreadyExists},
+	})
 	UpdateCustomer = define[warranty.UpdateCustomer, warranty.CustomerCard](Spec{
 		Name:    "customers.update",
 		Method:  http.MethodPut,
@@ -71,6 +82,7 @@ var customerOperations = []*Spec{
 	ListCustomers.Spec,
 	GetCustomer.Spec,
 	GetCustomerCard.Spec,
+	AddCustomer.Spec,
 	UpdateCustomer.Spec,
 	MergeCustomers.Spec,
 	UnmergeCustomer.Spec,

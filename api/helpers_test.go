@@ -154,7 +154,7 @@ var manyLines = []string{
 	"claims.move resolution_note", "bulk.claims message", "bulk.claims resolution_note",
 	"products.create terms",
 	"products.update terms",
-	"customers.update note",
+	"customers.add note", "customers.update note",
 	"brand.update postal_address",
 }
 

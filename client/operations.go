@@ -421,6 +421,11 @@ func (c *Client) GetCustomerCard(ctx context.Context, in warranty.GetCustomerCar
 	return Call(ctx, c, api.GetCustomerCard, in)
 }
 
+// AddCustomer adds a customer to the organization. It requires a session.
+func (c *Client) AddCustomer(ctx context.Context, in warranty.AddCustomer) (warranty.CustomerCard, error) {
+	return Call(ctx, c, api.AddCustomer, in)
+}
+
 // UpdateCustomer updates the given fields of a customer. It requires a session.
 func (c *Client) UpdateCustomer(ctx context.Context, in warranty.UpdateCustomer) (warranty.CustomerCard, error) {
 	return Call(ctx, c, api.UpdateCustomer, in)

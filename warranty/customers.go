@@ -18,13 +18,16 @@ const (
 // CustomerRecord is a customer of an organization: whom it issued to, or whose claim it decides. There is one per email
 // address, or per name if there is no address.
 type CustomerRecord struct {
-	ID            ID        `json:"id" doc:"Identifier of the customer."`
-	Name          *string   `json:"name" doc:"Name of the customer, as your organization or the customer wrote it."`
-	Email         *string   `json:"email" doc:"Email address of the customer."`
-	Phone         *string   `json:"phone" doc:"Phone number, for your own records."`
-	Warranties    int64     `json:"warranties" doc:"Warranties that you issued to the customer."`
-	OpenClaims    int64     `json:"open_claims" doc:"Open claims of the customer that you decide."`
-	UntakenOffers int64     `json:"untaken_offers" doc:"Warranties that you offered the customer and that are not registered."`
+	ID            ID      `json:"id" doc:"Identifier of the customer."`
+	Name          *string `json:"name" doc:"Name of the customer, as your organization or the customer wrote it."`
+	Email         *string `json:"email" doc:"Email address of the customer."`
+	Phone         *string `json:"phone" doc:"Phone number, for your own records."`
+	Warranties    int64   `json:"warranties" doc:"Warranties that you issued to the customer."`
+	OpenClaims    int64   `json:"open_claims" doc:"Open claims of the customer that you decide."`
+	WaitingClaims int64   `json:"waiting_claims" doc:"Those of the open claims that wait for you."`
+	UntakenOffers int64   `json:"untaken_offers" doc:"Warranties that you offered the customer and that are not registered."`
+	// ActiveClaims are those of the open claims in which work is in progress.
+	ActiveClaims  int64     `json:"-"`
 	LastContactAt time.Time `json:"last_contact_at" doc:"When you last issued or offered something, or the customer took it, or something was said about a claim."`
 }
 
@@ -51,6 +54,9 @@ type MergedCustomer struct {
 	MergedAt  time.Time  `json:"merged_at" doc:"When it was merged."`
 	UndoUntil *time.Time `json:"undo_until" doc:"Until when the merge can be undone; null if that time has passed."`
 }
+
+// RecordID returns the ID used in the Location header of a created record.
+func (c CustomerCard) RecordID() ID { return c.ID }
 
 // ETag returns the version as an HTTP entity tag.
 func (c CustomerCard) ETag() string { return fmt.Sprintf(`"%d"`, c.Version) }
@@ -109,6 +115,24 @@ type GetCustomer struct {
 // GetCustomerCard is the input of customers.card.
 type GetCustomerCard struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the customer. That of a merged one returns the customer that it was merged into."`
+}
+
+// AddCustomer is the input of customers.add.
+type AddCustomer struct {
+	Name  string `json:"name,omitzero" required:"true" max:"200" doc:"Name of the customer." example:"Andrea Müller"`
+	Email string `json:"email,omitzero" max:"254" format:"email" doc:"Email address of the customer. Nothing is sent to it. It cannot be changed later." example:"a.mueller@post.example"`
+	Phone string `json:"phone,omitzero" max:"40" doc:"Phone number." example:"+49 421 555 0188"`
+	Note  string `json:"note,omitzero" max:"2000" doc:"Note that only members of your organization read." example:"Call after 17:00."`
+}
+
+// Check trims and validates the input.
+func (in *AddCustomer) Check() error {
+	var c Checks
+	in.Name = c.text("name", in.Name, 1, MaxCustomerName)
+	in.Email = c.email("email", in.Email, false)
+	in.Phone = c.text("phone", in.Phone, 0, MaxCustomerPhone)
+	in.Note = c.lines("note", in.Note, 0, MaxCustomerNote)
+	return c.Err()
 }
 
 // UpdateCustomer is the input of customers.update. Fields that are nil stay as they are.

@@ -60,12 +60,27 @@ func TestCustomersInTheBrowser(t *testing.T) {
 		b.look(t, "light", 1440)
 	}
 	b.mustOpen(t, "/customers")
-	b.mustShow(t, "Customers", "Müller & Söhne Bau GmbH", "1 open claim", "not registered")
+	b.mustShow(t, "Customers", "Müller & Söhne Bau GmbH", "1 waits for you", "not registered")
 	see("customers")
 	b.fill(t, "#q", "mueller")
 	b.until(t, `document.querySelector("#count").innerText.includes("match")`)
 	b.until(t, `document.querySelectorAll("tbody mark").length > 0`)
 	see("customers-found")
+	b.fill(t, "#q", "nora berg")
+	b.until(t, `document.querySelector("#rows").innerText.includes("No customers match")`)
+	see("customers-none")
+	b.leads(t, chromedp.Click(`//div[@id="rows"]//a[normalize-space()="Add customer"]`, chromedp.NodeVisible))
+	b.mustShow(t, "Add customer", "The customer is not told.")
+	b.fill(t, "#email", "einkauf@mueller-bau.example", "#phone", "+49 421 555 0199")
+	b.press(t, "Add customer")
+	b.mustShow(t, "This customer is already in your list.", "Müller & Söhne Bau GmbH")
+	see("customer-known")
+	b.fill(t, "#email", "nora.berg@post.example")
+	see("customer-new")
+	b.press(t, "Add customer")
+	b.mustShow(t, "Customer added.", "nora berg", "+49 421 555 0199", "No registered warranties.")
+	see("customer-added")
+	b.mustOpen(t, "/customers")
 	b.fill(t, "#q", "hohenstein kanzlei")
 	b.until(t, `document.querySelectorAll("tbody tr").length === 1`)
 	b.leads(t, chromedp.Click(chromedp.CSS("tbody .t1")))
@@ -119,12 +134,12 @@ func TestCustomersInTheBrowser(t *testing.T) {
 	b.leads(t, chromedp.Click(`//div[@id="more-places"]//a[normalize-space()="Documents"]`, chromedp.NodeVisible))
 	b.mustShow(t, "Documents")
 
-	b.mustBeQuiet(t)
+	b.mustBeQuiet(t, http.StatusUnprocessableEntity) // of the customer who is in the list already
 	large := page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: 32, Fixed: 26}}
 	if _, err := chromedp.Call(b.ctx, page.SetFontSizes, large); err != nil {
 		t.Fatal(err)
 	}
-	for name, at := range map[string]string{"list": "/customers", "page": path, "form": path + "/edit", "claim": "/claims/" + claim, "merge": path + "/merge?q=mueller"} {
+	for name, at := range map[string]string{"list": "/customers", "page": path, "form": path + "/edit", "new": "/customers/new", "claim": "/claims/" + claim, "merge": path + "/merge?q=mueller"} {
 		b.mustOpen(t, at)
 		if wrong := eval[[]string](t, b, largeTextFaults); len(wrong) > 0 {
 			t.Errorf("%s with large text: %v", at, wrong)

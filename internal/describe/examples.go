@@ -279,6 +279,7 @@ func sampleCustomer() warranty.CustomerRecord {
 		Phone:         warranty.Optional("+49 421 555 0188"),
 		Warranties:    4,
 		OpenClaims:    1,
+		WaitingClaims: 1,
 		UntakenOffers: 1,
 		LastContactAt: sampleNow,
 	}
@@ -523,6 +524,7 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.MuteClaim{ID: warranty.ClaimKey{ID: claim.ID}, Muted: new(true)},
 		&warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &sampleHandling().AssignedTo.ID},
 		&warranty.UpdateReply{Title: new("Type plate")},
+		&warranty.AddCustomer{Name: "Andrea Müller", Email: "a.mueller@post.example", Note: "Call after 17:00."},
 		&warranty.UpdateCustomer{Phone: new("+49 421 555 0188"), Note: new("Call after 17:00.")},
 		&warranty.MergeCustomers{IntoID: sampleID(13), FromID: sampleID(14)},
 		&warranty.UpdateReminders{Days: warranty.ReminderDays{60, 14}},

@@ -16,6 +16,7 @@ func (s *Service) customerOperations() []api.Bound {
 		api.Bind(api.ListCustomers, s.ListCustomers),
 		api.Bind(api.GetCustomer, s.GetCustomer),
 		api.Bind(api.GetCustomerCard, s.GetCustomerCard),
+		api.Bind(api.AddCustomer, s.AddCustomer),
 		api.Bind(api.UpdateCustomer, s.UpdateCustomer),
 		api.Bind(api.MergeCustomers, s.MergeCustomers),
 		api.Bind(api.UnmergeCustomer, s.UnmergeCustomer),
@@ -76,6 +77,46 @@ func (s *Service) CustomerOfWarranty(ctx context.Context, p warranty.Principal, 
 // CustomerOfClaim returns the id of the customer whose claim the principal's organization decides, or ErrNotFound.
 func (s *Service) CustomerOfClaim(ctx context.Context, p warranty.Principal, id warranty.ID) (warranty.ID, error) {
 	return s.Store.CustomerOfClaim(ctx, p.Account.ID, id)
+}
+
+// AddCustomer adds a customer to the principal's organization. Nothing is sent, and the customer never learns of it.
+func (s *Service) AddCustomer(
+	ctx context.Context, p warranty.Principal, in warranty.AddCustomer,
+) (warranty.CustomerCard, error) {
+	if err := in.Check(); err != nil {
+		return warranty.CustomerCard{}, err
+	}
+	if p.Account.Kind != warranty.OrganizationKind {
+		return warranty.CustomerCard{}, warranty.Refuse(warranty.RoleNotAllowed,
+			"Only organizations have customers. Create an organization first, and act for it.")
+	}
+	now := s.now()
+	c := warranty.CustomerCard{
+		CustomerRecord: warranty.CustomerRecord{ID: s.NewID(), Name: warranty.Optional(in.Name), Email: warranty.Optional(in.Email),
+			Phone: warranty.Optional(in.Phone), LastContactAt: now},
+		Note: warranty.Optional(in.Note), CreatedAt: now, Version: 1,
+	}
+	err := s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error { return tx.AddCustomer(account.ID, c) })
+	switch {
+	case s.Store.IsDuplicate(err) && in.Email != "":
+		var c warranty.Checks
+		c.Add("email", "taken", "A customer with this email address is in your list.")
+		return warranty.CustomerCard{}, alreadyExists(c)
+	case s.Store.IsDuplicate(err):
+		var c warranty.Checks
+		c.Add("name", "taken", "A customer with this name and no email address is in your list.")
+		return warranty.CustomerCard{}, alreadyExists(c)
+	case err != nil:
+		return warranty.CustomerCard{}, err
+	}
+	return s.GetCustomerCard(ctx, p, warranty.GetCustomerCard{ID: c.ID})
+}
+
+// alreadyExists refuses values that another record of the account has.
+func alreadyExists(c warranty.Checks) error {
+	taken := warranty.AsError(c.Err())
+	taken.Code = warranty.AlreadyExists
+	return taken
 }
 
 // UpdateCustomer changes the given fields of a customer.

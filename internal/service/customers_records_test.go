@@ -489,3 +489,76 @@ func (w *world) customersOf(account warranty.ID, n int) (ids []string) {
 	})
 	return ids
 }
+
+// TestCustomersAreAdded adds customers by hand: each address or name once, found at once, and the same when something is issued
+// to them.
+func TestCustomersAreAdded(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, rival, kim := w.issuer("Ann"), w.issuer("Rob"), w.person("Kim", true)
+		add := func(p person, in warranty.AddCustomer) (warranty.CustomerCard, error) {
+			return w.Service.AddCustomer(ctx, p.Principal, in)
+		}
+		made, err := add(shop.acting, warranty.AddCustomer{Name: "Andrea Müller", Email: "A.Mueller@post.example",
+			Phone: "+49 4231 555 0188", Note: "Call after 17:00."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "added", []string{*made.Name, *made.Email, *made.Phone, *made.Note},
+			[]string{"Andrea Müller", "a.mueller@post.example", "+49 4231 555 0188", "Call after 17:00."})
+		for _, q := range []string{"mueller", "a.mueller@post", "5550188"} {
+			equal(t, q, calledNames(w.customers(shop.acting, q)), []string{"Andrea Müller"})
+		}
+		_, err = add(shop.acting, warranty.AddCustomer{Name: "Someone", Email: "a.mueller@post.example"})
+		equal(t, "the address again", codeOf(err), warranty.AlreadyExists)
+		if _, err = add(shop.acting, warranty.AddCustomer{Name: "Andrea Müller"}); err != nil {
+			t.Errorf("the name without an address: %v", err)
+		}
+		_, err = add(shop.acting, warranty.AddCustomer{Name: "ANDREA  Mueller"})
+		equal(t, "the name again", codeOf(err), warranty.AlreadyExists)
+		_, err = add(shop.acting, warranty.AddCustomer{Phone: "1"})
+		equal(t, "without a name", codeOf(err), warranty.ValidationFailed)
+		_, err = add(kim, warranty.AddCustomer{Name: "Nora"})
+		equal(t, "a person", codeOf(err), warranty.RoleNotAllowed)
+		if _, err = add(rival.acting, warranty.AddCustomer{Name: "Andrea", Email: "a.mueller@post.example"}); err != nil {
+			t.Errorf("another organization: %v", err)
+		}
+		shop.sells(warranty.CreateWarranty{CustomerEmail: "a.mueller@post.example", CustomerName: "A. Müller"})
+		found := w.customers(shop.acting, "a.mueller@post")
+		equal(t, "after a sale", []any{len(found), found[0].ID, *found[0].Name, found[0].Warranties}, []any{1, made.ID, "Andrea Müller", int64(1)})
+		equal(t, "the customer of another organization", w.customers(rival.acting, "")[0].Warranties, int64(0))
+		// Who was added is no claimant: tokens without claims:read see them.
+		token := shop.acting
+		token.Principal.Credential, token.Principal.Scopes = warranty.ByToken, []warranty.Scope{warranty.WarrantiesRead}
+		equal(t, "a token", len(w.customers(token, "")), 2)
+		// Merged, the address stays taken.
+		second := w.customers(shop.acting, "andrea")[1]
+		if second.Email != nil {
+			t.Fatalf("got %v", *second.Email)
+		}
+		if _, err := w.Service.MergeCustomers(ctx, shop.acting.Principal, warranty.MergeCustomers{FromID: made.ID, IntoID: second.ID}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = add(shop.acting, warranty.AddCustomer{Name: "Andrea", Email: "a.mueller@post.example"})
+		equal(t, "merged", codeOf(err), warranty.AlreadyExists)
+	}, busy)
+}
+
+// TestCustomersSayWhoseTurnItIs counts the open claims of a customer by their queue.
+func TestCustomersSayWhoseTurnItIs(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		d := w.desk() // Kim filed a claim
+		turn := func() [3]int64 {
+			t.Helper()
+			for _, c := range w.customers(d.shop, "kim") {
+				return [3]int64{c.OpenClaims, c.WaitingClaims, c.ActiveClaims}
+			}
+			t.Fatal("no customer")
+			return [3]int64{}
+		}
+		equal(t, "filed", turn(), [3]int64{1, 1, 0})
+		if err := d.move(d.shop, warranty.Approved, ""); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "approved", turn(), [3]int64{1, 0, 1})
+	}, busy)
+}

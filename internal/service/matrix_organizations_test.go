@@ -131,6 +131,12 @@ var organizationRows = []row{
 	allRoles(row{operation: "customers.list", scope: warranty.WarrantiesRead, request: get("/api/v1/customers")}, ok),
 	owners(row{operation: "customers.get", scope: warranty.WarrantiesRead, request: get("/api/v1/customers/{customer}")}, ok),
 	owners(row{operation: "customers.card", sessionOnly: true, request: get("/api/customers/{customer}")}, ok),
+	allRoles(row{
+		operation:    "customers.add",
+		sessionOnly:  true,
+		request:      send("POST", "/api/customers", fields{"name": "Nora Berg", "email": "nora.berg@post.example"}),
+		organization: created,
+	}, roleNotAllowed),
 	owners(row{
 		operation:   "customers.update",
 		sessionOnly: true,

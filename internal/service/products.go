@@ -92,9 +92,7 @@ func (s *Service) productName(err error) error {
 	}
 	var c warranty.Checks
 	c.Add("name", "taken", "Another product has this name.")
-	taken := warranty.AsError(c.Err())
-	taken.Code = warranty.AlreadyExists
-	return taken
+	return alreadyExists(c)
 }
 
 // UpdateProduct changes the given fields of a product.

@@ -37,9 +37,9 @@ var customerOrders = map[warranty.CustomerSort]string{
 	warranty.CustomersByName:    ` ORDER BY CASE WHEN h.folded_name = '' THEN 1 ELSE 0 END, h.folded_name, h.email, h.id`,
 }
 
-// hasWarranties selects the customers h of the account $1 that warranties were issued to, not only claims filed by. Others
-// were merged into them.
-const hasWarranties = ` AND (EXISTS (SELECT 1 FROM warranties w WHERE w.issuer_id = $1 AND w.customer_id = h.id
+// hasWarranties selects the customers h of the account $1 that warranties were issued to or who were added, not only claims
+// filed by. Others were merged into them.
+const hasWarranties = ` AND (h.user_id IS NULL OR EXISTS (SELECT 1 FROM warranties w WHERE w.issuer_id = $1 AND w.customer_id = h.id
 		AND w.deleted_at IS NULL)
 	OR EXISTS (SELECT 1 FROM customers k JOIN warranties w ON w.issuer_id = $1 AND w.customer_id = k.id AND w.deleted_at IS NULL
 		WHERE k.account_id = $1 AND k.merged_into IS NOT NULL AND k.head_id = h.id))`
@@ -205,10 +205,15 @@ func countCustomers(
 	}, account, string(param), now); err != nil {
 		return err
 	}
-	return q.Query(ctx, `SELECT k.head_id, count(DISTINCT c.id) FROM `+of+` JOIN claims c ON c.customer_id = k.user_id
+	queue := func(q warranty.ClaimQueue) string {
+		return `count(DISTINCT CASE WHEN a.queue = ` + queues[q] + ` THEN c.id END)`
+	}
+	return q.Query(ctx, `SELECT k.head_id, count(DISTINCT c.id), `+queue(warranty.WaitingForUs)+`, `+queue(warranty.WorkInProgress)+`
+			FROM `+of+` JOIN claims c ON c.customer_id = k.user_id
 			JOIN access a ON a.user_id = $1 AND a.kind = `+kindClaim+` AND a.item_id = c.id AND a.roles & `+roleOwner+` = 0
 			WHERE c.status IN (`+lists.OpenStatuses+`) GROUP BY k.head_id`, func(r *engine.Row) error {
-		list[at[r.ID()]].OpenClaims = r.Int()
+		c := &list[at[r.ID()]]
+		c.OpenClaims, c.WaitingClaims, c.ActiveClaims = r.Int(), r.Int(), r.Int()
 		return nil
 	}, account, string(param))
 }
@@ -336,6 +341,17 @@ func (t *Tx) LockCustomer(account, id warranty.ID) (c LockedCustomer, err error)
 		}
 	}, account, id)
 	return c, err
+}
+
+// AddCustomer adds a customer to a locked account. It fails with a duplicate if one has the address, or the name if there is no
+// address.
+func (t *Tx) AddCustomer(account warranty.ID, c warranty.CustomerCard) error {
+	name, email := derefText(c.Name), derefText(c.Email)
+	digits := find.PhoneDigits(derefText(c.Phone))
+	return t.exactlyOne(`INSERT INTO customers (id, account_id, key, head_id, email, name, folded_name, phone, phone_digits, note,
+			search, last_contact_at, recent_at, version, created_at)
+		VALUES ($1, $2, $3, $1, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $11)`, c.ID, account, customerKey(name, email), c.Email,
+		c.Name, find.CustomerName(name), c.Phone, digits, c.Note, searchedCustomer(name, email, digits), c.CreatedAt, c.Version)
 }
 
 // UpdateCustomer changes what members wrote about a locked customer. One without an address is who gets its new name from

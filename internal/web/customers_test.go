@@ -240,3 +240,33 @@ func TestCustomerChangedMeanwhile(t *testing.T) {
 	b.Post(path, "account", shop, "name", "").Leads(t, "without a name", path+"?done=saved")
 	b.Get(path).Says(t, "called by the address", 200, "<bdi>a@post.example</bdi></h1>")
 }
+
+// TestACustomerIsAddedOnce adds a customer by hand. A form that is sent twice leads to the same customer, and one with an address
+// that is known to the customer who has it.
+func TestACustomerIsAddedOnce(t *testing.T) {
+	w := webWorld(t)
+	b, _, shop := shopWithCustomers(t, w, sale{"Oven", "BF-86", "Andrea Müller", "a.mueller@post.example"})
+	known := customerOf(b, "a.mueller@post.example")
+	b.Get("/customers/new?q=Nora+Berg").Says(t, "a name", 200, `value="Nora Berg"`)
+	b.Get("/customers/new?q=nora%40post.example").Says(t, "an address", 200, `name="email" type="email" value="nora@post.example"`)
+	b.Get("/customers/new?q=0421+555+0188").Says(t, "a number", 200, `name="phone" type="tel" value="0421 555 0188"`)
+	form := []string{"account", shop, "name", "Nora Berg", "email", "Nora@post.example", "phone", "0421 555 0188", "note", "Call\r\nlater."}
+	if p := b.Post("/customers", form...); p.Status != 303 {
+		t.Fatalf("got %d %s", p.Status, p.Main())
+	}
+	added := customerOf(b, "nora@post.example")
+	b.Get(added+"?done=customer_added").Says(t, "added", 200, "Customer added.", "Nora Berg", "0421 555 0188")
+	b.Post("/customers", form...).Leads(t, "sent twice", added+"?done=customer_added")
+	b.Post("/customers", "account", shop, "name", "Someone", "email", "a.mueller@post.example").
+		Says(t, "known", 422, "This customer is already in your list.", known, "Andrea Müller", `value="Someone"`)
+	b.Post("/customers", "account", shop, "name", "", "email", "x").Says(t, "wrong", 422, "Fix 2 fields", "This field is required.")
+	b.Get("/customers").Says(t, "the list", 200, "2 customers")
+	own := w.SignedIn(t, w.Verified("Nora"))
+	own.Get("/customers/new").Leads(t, "a person", "/")
+	own.Post("/customers", "name", "Kim").Says(t, "the form of a person", 422, "Only organizations have customers.")
+	eve := w.SignedIn(t, w.Verified("Eve"))
+	if p := eve.Post("/customers", "account", shop, "name", "Planted"); p.Status == 200 {
+		t.Errorf("a form for another organization: %d", p.Status)
+	}
+	b.Get("/customers").Hides(t, "the list", "Planted")
+}

@@ -45,7 +45,7 @@ func (f form) Error(name string) string { return f.Errors[name] }
 var fixOrder = []string{
 	"product_name", "start_date", "length", "end_date", "brand", "model", "gtin", "supplier", "serial_number", "category",
 	"seller_name", "seller_email", "customer_email", "customer_name", "purchase_date", "price", "currency", "external_id",
-	"description", "reason", "name", "phone", "note",
+	"description", "reason", "name", "email", "phone", "note",
 }
 
 // Fixes returns the fields with errors in the order of the page.

@@ -200,6 +200,8 @@ func (web *Web) routes() []route {
 		{pattern: "GET /customers", page: web.customers},
 		{pattern: "GET /customers/export.csv", page: web.exportCustomers},
 		{pattern: "GET /customers/suggest", page: web.suggestCustomers},
+		{pattern: "GET /customers/new", page: web.newCustomer, needs: warranty.Member},
+		{pattern: "POST /customers", page: web.addCustomer},
 		{pattern: "GET /customers/{id}", page: web.customer},
 		{pattern: "POST /customers/{id}", page: web.updateCustomer},
 		{pattern: "GET /customers/{id}/edit", page: web.editCustomer, needs: warranty.Member},

@@ -70,6 +70,7 @@ var flashes = map[string]BannerKind{
 	"converted":             Success,
 	"corrected":             Success,
 	"created":               Success,
+	"customer_added":        Success,
 	"decided_next":          Success,
 	"declined":              Success,
 	"deleted":               Success,

@@ -99,6 +99,8 @@ func (t *Texts) fieldLabel(field string) string {
 		return t.Text("warranty.reason")
 	case "name":
 		return t.Text("customers.name")
+	case "email":
+		return t.Text("account.email")
 	case "phone":
 		return t.Text("customer.phone")
 	case "note":
