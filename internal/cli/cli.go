@@ -137,6 +137,7 @@ func (r *run) root() *cobra.Command {
 	}
 	r.addOperations(groups)
 	groups["warranties"].AddCommand(r.issueCommand(), r.importCommand(), r.batchCommand(), r.exportCommand(), r.lookupCommand())
+	groups["customers"].AddCommand(r.exportCustomersCommand())
 	groups["auth"].AddCommand(r.loginCommand(), r.logoutCommand())
 	groups["mcp"].AddCommand(r.mcpConfigCommand())
 	root.AddCommand(r.apiCommand(), r.versionCommand(), exitCodesTopic(), r.manCommand())

@@ -18,9 +18,7 @@ import (
 )
 
 func (r *run) exportCommand() *cobra.Command {
-	op := api.ListWarranties.Spec
-	cmd := &cobra.Command{
-		Use:   "export",
+	return exportOf(r, &cobra.Command{
 		Short: "Export all warranties as CSV or JSON",
 		Long: `Exports all warranties, newest first, with the same filters as
 "svc warranties list". The format is csv, or ndjson or json with -o.
@@ -29,39 +27,85 @@ Cells that a spreadsheet would run as formulas get an apostrophe in front, which
 "svc warranties import" removes. At the rate limit, the export waits.
 Requires the scope warranties:read.`,
 		Example: "  svc warranties export > warranties.csv\n  svc warranties export --status active -o ndjson",
-		Args:    arguments(),
-	}
-	// The walk needs the order newest first, and a row has all fields.
-	addParams(cmd, op, "page", "limit", "sort", "fields", "updated_since", "after")
+	}, exported[warranty.ListWarranties, warranty.Warranty]{
+		op: api.ListWarranties, list: "svc warranties list", walk: pages.Walk{Newest: true},
+		page:  func(in *warranty.ListWarranties, p warranty.Paging) { in.Paging = p },
+		id:    func(w warranty.Warranty) warranty.ID { return w.ID },
+		count: func(n int64) string { return count(n, "Exported 1 warranty.", "Exported %d warranties.") },
+	})
+}
+
+func (r *run) exportCustomersCommand() *cobra.Command {
+	return exportOf(r, &cobra.Command{
+		Short: "Export all customers as CSV or JSON",
+		Long: `Exports all customers of your organization by name, or those that --q finds. The
+format is csv, or ndjson or json with -o. Notes are not exported.
+
+Cells that a spreadsheet would run as formulas get an apostrophe in front. At the
+rate limit, the export waits.
+Requires the scope warranties:read. Customers who only filed claims need claims:read, too.`,
+		Example: "  svc customers export > customers.csv\n  svc customers export --q mueller -o ndjson",
+	}, exported[warranty.ListCustomers, warranty.CustomerRecord]{
+		op: api.ListCustomers, list: "svc customers list",
+		// The order of the latest contact changes all the time.
+		page: func(in *warranty.ListCustomers, p warranty.Paging) {
+			in.Paging, in.Sort = p, warranty.CustomersByName
+		},
+		id:    func(c warranty.CustomerRecord) warranty.ID { return c.ID },
+		count: func(n int64) string { return count(n, "Exported 1 customer.", "Exported %d customers.") },
+	})
+}
+
+// exported is a list that a command exports.
+type exported[In, Record any] struct {
+	op    api.Op[In, warranty.Page[Record]]
+	list  string // the command that lists it
+	walk  pages.Walk
+	page  func(*In, warranty.Paging) // sets which page to read
+	id    func(Record) warranty.ID
+	count func(int64) string // what was exported
+}
+
+// exportOf completes the command that exports a list.
+func exportOf[In, Record any](r *run, cmd *cobra.Command, e exported[In, Record]) *cobra.Command {
+	cmd.Use, cmd.Args = "export", arguments()
+	// The walk needs its order, and a row has all fields.
+	addParams(cmd, e.op.Spec, "page", "limit", "sort", "fields", "updated_since", "after")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		in, err := input(cmd, op, nil)
+		in, err := input(cmd, e.op.Spec, nil)
 		if err != nil {
 			return err
 		}
 		if r.output == "table" {
-			return usage("Export has no table format.", "Use -o csv, ndjson or json, or run svc warranties list.")
+			return usage("Export has no table format.", "Use -o csv, ndjson or json, or run "+e.list+".")
 		}
 		remote, err := r.connect(true)
 		if err != nil {
 			return err
 		}
-		return r.export(cmd.Context(), remote, *in.(*warranty.ListWarranties))
+		return export(cmd.Context(), r, remote, e, *in.(*In))
 	}
 	return cmd
 }
 
 // export writes page by page, so that memory does not grow with the number of records.
-func (r *run) export(ctx context.Context, remote *client.Client, in warranty.ListWarranties) error {
+func export[In, Record any](ctx context.Context, r *run, remote *client.Client, e exported[In, Record], in In) error {
 	r.startProgress()
 	out := bufio.NewWriterSize(r.Stdout, 64<<10)
-	sink := r.newSink(out)
-	var raw []json.RawMessage // the unparsed records of the page
-	list := func(ctx context.Context, in warranty.ListWarranties) (page warranty.Page[warranty.Warranty], err error) {
-		page, raw, err = listPage(ctx, remote, in)
-		return page, err
-	}
-	written := 0
-	err := pages.Each(ctx, list, in, func(page warranty.Page[warranty.Warranty], fresh []int) error {
+	sink := newSink[Record](r, out)
+	var written int64
+	for done := false; !done; {
+		e.page(&in, e.walk.Paging())
+		page, raw, err := listPage(ctx, remote, e.op, in)
+		if err != nil {
+			return err
+		}
+		ids := make([]string, len(page.Data))
+		for i, record := range page.Data {
+			ids[i] = e.id(record).String()
+		}
+		var fresh []int
+		fresh, done = e.walk.Add(ids, page.Pagination.Total)
 		for _, i := range fresh {
 			written++
 			if err := sink.add(page.Data[i], raw[i]); err != nil {
@@ -73,10 +117,9 @@ func (r *run) export(ctx context.Context, remote *client.Client, in warranty.Lis
 		if r.StdoutTerminal {
 			r.bar.clear()
 		}
-		return out.Flush()
-	})
-	if err != nil {
-		return err
+		if err := out.Flush(); err != nil {
+			return err
+		}
 	}
 	if err := sink.end(); err != nil {
 		return err
@@ -84,15 +127,15 @@ func (r *run) export(ctx context.Context, remote *client.Client, in warranty.Lis
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	r.note("%s", count(int64(written), "Exported 1 warranty.", "Exported %d warranties."))
+	r.note("%s", e.count(written))
 	return nil
 }
 
 // listPage returns a page and its unparsed records.
-func listPage(ctx context.Context, remote *client.Client, in warranty.ListWarranties) (
-	page warranty.Page[warranty.Warranty], raw []json.RawMessage, err error,
-) {
-	page, response, err := call(ctx, remote, api.ListWarranties, in)
+func listPage[In, Record any](
+	ctx context.Context, remote *client.Client, op api.Op[In, warranty.Page[Record]], in In,
+) (page warranty.Page[Record], raw []json.RawMessage, err error) {
+	page, response, err := call(ctx, remote, op, in)
 	if err != nil {
 		return page, nil, err
 	}
@@ -107,33 +150,33 @@ func listPage(ctx context.Context, remote *client.Client, in warranty.ListWarran
 }
 
 // sink writes an export in one format.
-type sink struct {
-	add func(w warranty.Warranty, raw []byte) error
+type sink[Record any] struct {
+	add func(record Record, raw []byte) error
 	end func() error
 }
 
-func (r *run) newSink(out io.Writer) sink {
+func newSink[Record any](r *run, out io.Writer) sink[Record] {
 	form := r.output
 	if r.pretty {
 		form = "json"
 	}
 	switch form {
 	case "ndjson":
-		return sink{
-			add: func(_ warranty.Warranty, raw []byte) error {
+		return sink[Record]{
+			add: func(_ Record, raw []byte) error {
 				_, err := out.Write(append(compactJSON(raw), '\n'))
 				return err
 			},
 			end: func() error { return nil },
 		}
 	case "json":
-		return r.jsonSink(out)
+		return jsonSink[Record](out, r.pretty)
 	}
 	c := sheet.NewWriter(out)
-	c.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
-	return sink{
-		add: func(w warranty.Warranty, _ []byte) error {
-			c.Write(sheet.Values(reflect.ValueOf(w)))
+	c.Write(sheet.Columns(reflect.TypeFor[Record]()))
+	return sink[Record]{
+		add: func(record Record, _ []byte) error {
+			c.Write(sheet.Values(reflect.ValueOf(record)))
 			return c.Flush()
 		},
 		end: c.Flush,
@@ -141,14 +184,14 @@ func (r *run) newSink(out io.Writer) sink {
 }
 
 // jsonSink writes one JSON object with all records.
-func (r *run) jsonSink(out io.Writer) sink {
+func jsonSink[Record any](out io.Writer, pretty bool) sink[Record] {
 	before, between, after := `{"data":[`, `,`, "]}\n"
-	if r.pretty {
+	if pretty {
 		before, between, after = "{\n  \"data\": [\n", ",\n", "\n  ]\n}\n"
 	}
 	lead := before
-	return sink{
-		add: func(_ warranty.Warranty, raw []byte) error {
+	return sink[Record]{
+		add: func(_ Record, raw []byte) error {
 			_, err := io.WriteString(out, lead+string(compactJSON(raw)))
 			lead = between
 			return err

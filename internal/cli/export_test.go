@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
 )
 
 // shifting is a service whose list changes between pages. Records are numbers; the
@@ -128,4 +129,38 @@ func TestExportForms(t *testing.T) {
 	}
 	d.want(2, "warranties", "export", "--status", "broken")
 	d.want(2, "warranties", "export", "--page", "2")
+}
+
+// TestCustomersAreExported writes every customer of the list once, in the order of names, and takes no other.
+func TestCustomersAreExported(t *testing.T) {
+	var orders []string
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		orders = append(orders, r.URL.Path+" "+q.Get("q")+" "+q.Get("sort"))
+		page, _ := strconv.Atoi(q.Get("page"))
+		limit, _ := strconv.Atoi(q.Get("limit"))
+		var list []warranty.CustomerRecord
+		for i := (page - 1) * limit; i < min(page*limit, 250); i++ {
+			id, _ := warranty.ParseID(numbered(i + 1))
+			list = append(list, warranty.CustomerRecord{ID: id, Name: new(fmt.Sprintf("=Kim %d", i)), WaitingClaims: 1})
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(warranty.PageOf(list, warranty.Paging{Page: page, Limit: limit}, 250))
+	}))
+	d.want(0, "customers", "export", "--q", "kim")
+	rows, err := csv.NewReader(strings.NewReader(d.stdout)).ReadAll()
+	if err != nil || len(rows) != 251 || rows[0][1] != "name" || rows[1][1] != "'=Kim 0" || rows[250][1] != "'=Kim 249" {
+		t.Errorf("csv: %d rows, %v, %v", len(rows), rows[0], err)
+	}
+	for _, order := range orders {
+		if order != "/api/v1/customers kim name" {
+			t.Errorf("asked for %s", order)
+		}
+	}
+	d.want(0, "customers", "export", "-o", "ndjson")
+	if strings.Count(d.stdout, "\n") != 250 || !strings.Contains(d.stderr, "Exported 250 customers.") {
+		t.Errorf("ndjson: %d lines, %q", strings.Count(d.stdout, "\n"), d.stderr)
+	}
+	d.want(2, "customers", "export", "--sort", "name")
+	d.want(2, "customers", "export", "-o", "table")
 }
