@@ -320,7 +320,9 @@ func TestProvidersAreBounded(t *testing.T) {
 				}
 			}
 		},
-		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, redirected.URL+r.URL.Path, http.StatusFound) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, redirected.URL+r.URL.Path, http.StatusFound)
+		},
 		"not JSON": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<script>")) },
 		"error":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
 	} {
