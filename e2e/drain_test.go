@@ -191,7 +191,7 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 }
 
 // pause keeps clients from using all cores.
-const pause = 2 * time.Millisecond
+const pause = 10 * time.Millisecond
 
 // writes creates warranties until stop is closed.
 func writes(l *load, p *lab.Process, secret string, client int, stop <-chan struct{}) {
