@@ -26,8 +26,13 @@ func (m mapping) value(row record, field string) string {
 	return ""
 }
 
-// cell returns a cell, trimmed and with formula escaping removed.
-func cell(cells []string, i int) string { return strings.TrimSpace(unescapeFormula(cells[i])) }
+// cell returns a cell, trimmed and with formula escaping removed. It is empty if the row is shorter, as invalid rows may be.
+func cell(cells []string, i int) string {
+	if i >= len(cells) {
+		return ""
+	}
+	return strings.TrimSpace(unescapeFormula(cells[i]))
+}
 
 // readFixed parses a row. Invalid values of the fields that are left empty are removed, and the row is parsed again.
 func (r *Reader) readFixed(row *Row) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -43,4 +44,25 @@ func TestWebImportOfAMessyFile(t *testing.T) {
 	w.Clock.Advance(25 * time.Hour)
 	b.Get(started.Location).Hides(t, "a day later", "Undo this import")
 	b.Post(started.Location+"/undo", "account", b.account).Says(t, "a day later", http.StatusConflict, "It is too late to undo this.")
+}
+
+// TestShortRowsArePreviewed previews and imports a file in which rows have fewer or more cells than the line with the names of the
+// columns, or nothing but one cell. The page failed with an internal error.
+func TestShortRowsArePreviewed(t *testing.T) {
+	w, b, _ := newTill(t)
+	for _, names := range []string{"product_name,start_date,end_date", "serial_number,start_date,end_date,product_name"} {
+		full := strings.NewReplacer("product_name", "Lamp", "start_date", "2026-01-01", "end_date", "2028-01-01",
+			"serial_number", "L-1").Replace(names)
+		text := names + "\nA\nB,2026-01-01\n" + full + "\n" + full + ",x,y\n"
+		first := uploadSheet(b.browser, "sheet", text, "account", b.account)
+		first.Says(t, "the preview of "+names, 200, "4 rows", "3 rows to fix", "1 warranty will be created.")
+		refused := uploadSheet(b.browser, "kept", first.Value("kept"), "name", "a.csv", "account", b.account, "do", "refused")
+		equal(t, "refused rows of "+names, len(cells(t, refused.Body)), 4)
+	}
+	first := uploadSheet(b.browser, "sheet", "product_name,start_date,end_date\nA\nLamp,2026-01-01,2028-01-01\n", "account", b.account)
+	started := uploadSheet(b.browser, "kept", first.Value("kept"), "name", "a.csv", "shown", first.Value("shown"), "account", b.account, "do", "import")
+	if err := w.Jobs.RunOpen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Get(started.Location).Says(t, "the result", 200, "1 warranty imported", "1 not imported")
 }
