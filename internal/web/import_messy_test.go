@@ -66,3 +66,28 @@ func TestShortRowsArePreviewed(t *testing.T) {
 	}
 	b.Get(started.Location).Says(t, "the result", 200, "1 warranty imported", "1 not imported")
 }
+
+// TestAnImportSentTwiceIsOneJob sends the form of an import twice, also with rows that are imported although they are there: both
+// lead to one job, which another organization cannot reach by its id. Each file was imported twice.
+func TestAnImportSentTwiceIsOneJob(t *testing.T) {
+	w, b, _ := newTill(t)
+	first := uploadSheet(b.browser, "sheet", "product_name,start_date,end_date\nLamp,2026-01-01,2028-01-01\n", "account", b.account, "duplicates", "true")
+	form := []string{"kept", first.Value("kept"), "name", "a.csv", "shown", first.Value("shown"), "once", first.Value("once"),
+		"duplicates", "true", "do", "import"}
+	mine := append(slices.Clone(form), "account", b.account)
+	started := uploadSheet(b.browser, mine...)
+	equal(t, "sent twice", uploadSheet(b.browser, mine...).Location, started.Location)
+	if err := w.Jobs.RunOpen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "sent after it ended", uploadSheet(b.browser, mine...).Location, started.Location)
+	equal(t, "records", w.Records(), 1)
+	eve := w.SignedIn(t, w.Verified("Eve"))
+	if p := uploadSheet(eve, form...); p.Status == http.StatusSeeOther {
+		t.Errorf("the id of another account's job leads to %s", p.Location)
+	}
+	again := uploadSheet(b.browser, "sheet", "product_name,start_date,end_date\nLamp,2026-01-01,2028-01-01\n", "account", b.account, "duplicates", "true")
+	if again.Value("once") == first.Value("once") {
+		t.Error("two previews have one id")
+	}
+}

@@ -31,7 +31,8 @@ func (web *Web) startImport(w http.ResponseWriter, r *http.Request, who warranty
 		AllowDuplicates: p.allowDuplicates(),
 		Update:          p.Updates(),
 	}
-	job, err := web.Jobs.Start(r.Context(), who, jobs.ImportKind, in, int64(whole.Counts.Rows))
+	once, _ := warranty.ParseID(p.Value("once"))
+	job, err := web.Jobs.StartOnce(r.Context(), who, once, jobs.ImportKind, in, int64(whole.Counts.Rows))
 	if err != nil {
 		return err
 	}

@@ -92,6 +92,7 @@ func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warrant
 func (web *Web) showChecked(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p *importPage,
 ) error {
+	p.Once = web.Service.NewID().String()
 	v := view.Page{Title: web.t(r, "import.preview"), Nav: "warranties", Who: who, Body: p}
 	return web.show(w, r, status, "import-preview", v)
 }

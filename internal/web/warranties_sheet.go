@@ -41,6 +41,7 @@ type importPage struct {
 	person bool // the file is imported by a person, who cannot offer warranties to customers
 
 	Name     string // of the file
+	Once     string // the id of the job, so that a form that is sent twice starts one
 	Columns  []sheet.Column
 	Missing  []string         // required fields without a column
 	Head     []sheet.HeadLine // the first lines of a file without column names
@@ -298,7 +299,7 @@ func (p *importPage) Choices() string {
 	if kept == nil {
 		kept = url.Values{}
 	}
-	for _, name := range []string{"kept", "shown", "do", "sheet", "name", "account", "mapped"} {
+	for _, name := range []string{"kept", "shown", "do", "sheet", "name", "account", "mapped", "once"} {
 		delete(kept, name)
 	}
 	for _, c := range p.Columns {
