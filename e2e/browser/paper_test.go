@@ -191,6 +191,7 @@ func TestLabelsOnPaper(t *testing.T) {
 		if c.first == 3 {
 			keepPicture(t, "labels", pdf, 70)
 			b.mustPassAxeAt(t, what, 390, 1440)
+			b.mustPreviewAsPrinted(t, what)
 		}
 		printed := sheets(t, pdf)
 		if len(printed) != c.pages {
@@ -226,6 +227,16 @@ func prefixed(prefix string, list []string) (out []string) {
 	return out
 }
 
+// mustPreviewAsPrinted checks that no style sheet changes the sizes of the texts of a preview.
+func (b *tab) mustPreviewAsPrinted(t *testing.T, what string) {
+	t.Helper()
+	if wrong := eval[[]string](t, b, `[...document.querySelectorAll("svg.paper text")]
+		.filter(e => Math.abs(parseFloat(getComputedStyle(e).fontSize) - e.getAttribute("font-size")) > .01)
+		.map(e => e.textContent)`); len(wrong) > 0 {
+		t.Errorf("%s: texts of another size than on paper: %q", what, wrong)
+	}
+}
+
 // TestSlipsAndCertificatesOnPaper prints a slip in both sizes and certificates, on one page each, and reads their QR codes.
 func TestSlipsAndCertificatesOnPaper(t *testing.T) {
 	t.Parallel()
@@ -241,6 +252,7 @@ func TestSlipsAndCertificatesOnPaper(t *testing.T) {
 	b.mustOpen(t, "/warranties/"+id)
 	b.press(t, "New slip")
 	b.mustPassAxeAt(t, "the slip", 390, 1440)
+	b.mustPreviewAsPrinted(t, "the slip")
 	code := eval[string](t, b, `document.querySelector(".onetime").innerText.trim()`)
 	for _, size := range []string{"80mm", "a6"} {
 		pdf := b.file(t, `form[action$="/slip.pdf"]`, "/warranties/"+id+"/slip.pdf", "size", size)
@@ -259,6 +271,7 @@ func TestSlipsAndCertificatesOnPaper(t *testing.T) {
 	b.press(t, "Guarantee certificate")
 	b.mustShow(t, "Print at 100 %.", "Download PDF")
 	b.mustPassAxeAt(t, "the certificate", 390, 1440)
+	b.mustPreviewAsPrinted(t, "the certificate")
 	own := eval[string](t, b, `fetch(document.querySelector(".btn.primary").href).then(r => r.arrayBuffer())
 		.then(a => btoa([...new Uint8Array(a)].map(c => String.fromCharCode(c)).join("")))`, chromedp.EvalAwaitPromise)
 	pdf, err := base64.StdEncoding.DecodeString(own)

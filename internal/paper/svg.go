@@ -35,7 +35,7 @@ func (c Color) hex() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
 func svgItem(b *strings.Builder, it item) {
 	switch it.kind {
 	case isText:
-		fmt.Fprintf(b, `<text class="%s" x="%.2f" y="%.2f" font-size="%.3f" fill="%s" textLength="%.2f" `+
+		fmt.Fprintf(b, `<text class="paper-%s" x="%.2f" y="%.2f" font-size="%.3f" fill="%s" textLength="%.2f" `+
 			`lengthAdjust="spacingAndGlyphs">%s</text>`,
 			families[it.face], it.X, it.baseline, it.points*pointSize, it.color.hex(), it.Width, html.EscapeString(it.text))
 	case isRule:

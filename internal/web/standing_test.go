@@ -61,5 +61,5 @@ func TestTheSlipNamesTheDomain(t *testing.T) {
 	b.Post("/switch", "account", known.id)
 	made := known.issues(nil)
 	p := b.Post("/warranties/"+made.ID+"/handover", "account", known.id, "once", "1")
-	p.Says(t, "the slip", 200, `>halden.example</text><text class="sans"`, ">Halden Electronics</text>")
+	p.Says(t, "the slip", 200, `>halden.example</text><text class="paper-sans"`, ">Halden Electronics</text>")
 }
