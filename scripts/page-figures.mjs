@@ -55,9 +55,9 @@ const cookies = signedIn.headers.getSetCookie().map((c) => c.split(';')[0]);
 if (signedIn.status !== 303 || cookies.length === 0) throw new Error(`sign-in: ${signedIn.status}`);
 
 const browser = await puppeteer.launch({ executablePath, args: ['--no-sandbox'] });
-async function firstVisit() {
+async function firstVisit(signedOut) {
   const context = await browser.createBrowserContext();
-  for (const cookie of cookies) {
+  for (const cookie of signedOut ? [] : cookies) {
     const at = cookie.indexOf('=');
     await context.setCookie({ name: cookie.slice(0, at), value: cookie.slice(at + 1), domain: '127.0.0.1', path: '/', httpOnly: true });
   }
@@ -65,9 +65,10 @@ async function firstVisit() {
 }
 
 console.log('Lighthouse, mobile, 5,000 warranties; first visit without a cache');
-for (const [name, path] of [['overview', '/'], ['list', '/warranties'], ['record', '/warranties/' + record.id], ['claim', '/claims/' + claim.id],
+for (const [name, path, signedOut] of [['front page', '/', true], ['sign-in', '/sign-in', true], ['take-over', '/take', true],
+  ['public page of a stranger', '/verify/' + record.reference_number, true], ['overview', '/'], ['list', '/warranties'], ['record', '/warranties/' + record.id], ['claim', '/claims/' + claim.id],
   ['form', '/warranties/new'], ['public page', '/verify/' + record.reference_number], ['docs', '/docs']]) {
-  const [context, page] = await firstVisit();
+  const [context, page] = await firstVisit(signedOut);
   const { lhr } = await lighthouse(base + path, { logLevel: 'error', disableStorageReset: true,
     onlyCategories: ['performance', 'accessibility', 'best-practices'] }, undefined, page);
   if (lhr.runtimeError) throw new Error(`${path}: ${lhr.runtimeError.message}`);
@@ -81,6 +82,10 @@ for (const [name, path] of [['overview', '/'], ['list', '/warranties'], ['record
   await context.close();
 }
 
+if (process.env.PAGE_FIGURES_SHORT) {
+  await browser.close();
+  process.exit(failed ? 1 : 0);
+}
 await fillTo(50000);
 const headers = { Cookie: cookies.join('; '), Accept: 'text/html', 'Sec-Fetch-Site': 'same-origin' };
 // The index of a long list is made in the background.
