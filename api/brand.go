@@ -23,7 +23,7 @@ var (
 		Path:    "/organizations/{id}/brand",
 		Auth:    SessionOnly,
 		Summary: "Update the brand of an organization with a verified domain.",
-		Errors:  []warranty.Code{warranty.InvalidTransition},
+		Errors:  []warranty.Code{warranty.InvalidTransition, warranty.PreconditionFailed},
 	})
 )
 

@@ -1,7 +1,9 @@
 package warranty
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strings"
 )
 
@@ -53,6 +55,29 @@ func (b *Brand) SetColor(c Color) {
 	}
 }
 
+// ETag returns an entity tag of what people set, which changes with it.
+func (b Brand) ETag() string {
+	h := sha256.New()
+	write := func(s *string) {
+		if s != nil {
+			_, _ = fmt.Fprintf(h, "%d:%s", len(*s), *s)
+		}
+		h.Write([]byte{0})
+	}
+	write(b.LogoURL)
+	write((*string)(b.Color))
+	write(b.SenderName)
+	write(b.PostalAddress)
+	return fmt.Sprintf(`"%x"`, h.Sum(nil)[:8])
+}
+
+// Matches reports whether an If-Match value matches this brand. An empty value always matches.
+func (b Brand) Matches(ifMatch string) bool { return matchesTag(b.ETag(), ifMatch) }
+
+// ErrBrandChanged means that a brand is not the one of an If-Match header.
+var ErrBrandChanged = Refuse(PreconditionFailed,
+	"The brand has changed since you read it. Read it again and use its new ETag.")
+
 // GetBrand is the input of brand.get.
 type GetBrand struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the organization."`
@@ -65,6 +90,7 @@ type UpdateBrand struct {
 	Color         *string `json:"color,omitempty" max:"7" doc:"Color as #rrggbb. Green and teal are not allowed: they are the seal's. Empty removes it." example:"#1d3f8f"`
 	SenderName    *string `json:"sender_name,omitempty" max:"60" doc:"Name in front of the service's as the sender of emails. Empty removes it." example:"Halden Service"`
 	PostalAddress *string `json:"postal_address,omitempty" max:"200" doc:"Address printed on certificates, in up to 4 lines. Empty removes it." example:"Hafenstraße 12\n20457 Hamburg"`
+	IfMatch       string  `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the brand only if its ETag matches."`
 }
 
 // Image returns the decoded logo, or nothing.
@@ -120,6 +146,7 @@ func (in *UpdateBrand) Check() error {
 	if in.PostalAddress != nil {
 		*in.PostalAddress = c.postalAddress(*in.PostalAddress)
 	}
+	in.IfMatch = c.ifMatch(in.IfMatch)
 	return c.Err()
 }
 

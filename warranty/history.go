@@ -120,6 +120,9 @@ const (
 
 	// BrandUpdated is in the history of an organization.
 	BrandUpdated Action = "brand.updated"
+
+	// ServiceUpdated is in the history of the operators: the settings of the service were changed on the admin page.
+	ServiceUpdated Action = "service.updated"
 )
 
 var actionNames = namesOf(
@@ -145,6 +148,7 @@ var actionNames = namesOf(
 	DocumentVersionErased,
 	DocumentDetached, ClaimChangeUndone,
 	BrandUpdated,
+	ServiceUpdated,
 )
 
 // Values lists the known actions.

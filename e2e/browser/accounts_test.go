@@ -18,7 +18,7 @@ func (b *tab) found(t testing.TB, name string) {
 	t.Helper()
 	b.mustOpen(t, "/settings/organizations/new")
 	b.fill(t, "#name", name)
-	if status := b.click(t, "main form .btn.primary"); status != http.StatusOK || b.path(t) != "/settings/members?done=organization_created" {
+	if status := b.click(t, "main form .btn.primary"); status != http.StatusOK || b.path(t) != "/?done=organization_created" {
 		t.Fatalf("creating %s: %d\n%s", name, status, b.describe())
 	}
 }

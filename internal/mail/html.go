@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"html"
 	"strings"
 )
@@ -92,9 +93,9 @@ func (p block) writeHTML(b *strings.Builder) {
 
 // page returns the whole HTML of an email with its sender, its subject as title, and what is below the card.
 func (t Texts) page(m Message, foot string) string {
-	title, sender := typed(m.Subject).html, Service
+	title, sender := typed(m.Subject).html, cmp.Or(m.Service, Service)
 	if m.From != "" {
-		sender = t.get("from", m.From, Service)
+		sender = t.get("from", m.From, sender)
 	}
 	colors, card := dark, styleCard
 	if m.Color != "" {

@@ -218,9 +218,9 @@ func TestBothPartsArrive(t *testing.T) {
 func TestSenderNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"Brandt Home Appliances": "Brandt Home Appliances", "Müller & Söhne": "Müller & Söhne", "evil.example": "", "a@b": "", "Shop <x@y>": "",
-		"Warranty Records": "", "WARRANTY RECORDS Support": "", "Shop\r\nBcc: x": "", "Shop\u202e": "", strings.Repeat("x", 61): "",
+		"Warranty Records": "", "WARRANTY RECORDS Support": "", "Halden-Garant1e": "", "Shop\r\nBcc: x": "", "Shop\u202e": "", strings.Repeat("x", 61): "",
 	} {
-		if got := SenderName(name); got != want {
+		if got := SenderName(name, "Halden Garantie"); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

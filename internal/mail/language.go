@@ -142,7 +142,7 @@ func (t Texts) clock(at time.Time) string {
 	return at.Format("15:04 ") + name
 }
 
-// Service is the name of the service in emails.
+// Service is the name of the program, which emails have until the service has one of its own.
 const Service = "Warranty Records"
 
 // Links are the addresses in the last lines of an email; empty for those that it does not have.

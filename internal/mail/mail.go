@@ -25,6 +25,8 @@ type Message struct {
 	Code string // the one-time code in Text, if any; all that Log shows of Text
 	// Language is that of Subject and Text.
 	Language string
+	// Service is the name of the service, or empty for that of the program.
+	Service string
 	// From is the name of the organization that the email is from, which the recipient sees as "Halden via Warranty
 	// Records"; empty for the name of the service alone.
 	From string

@@ -257,10 +257,10 @@ func (s *SMTP) compose(m Message) *gomail.Msg {
 // sender returns the From address of m. The address is always that of the service; only the name may begin with that of
 // an organization.
 func (s *SMTP) sender(m Message) *mail.Address {
-	if m.From == "" {
-		return s.from
+	name := cmp.Or(s.from.Name, m.Service) // that of mail-from goes first
+	if m.From != "" {
+		name = In(warranty.Locale{Language: m.Language}).get("from", m.From, cmp.Or(name, Service))
 	}
-	name := In(warranty.Locale{Language: m.Language}).get("from", m.From, cmp.Or(s.from.Name, Service))
 	return &mail.Address{Name: name, Address: s.from.Address}
 }
 

@@ -273,13 +273,16 @@ func plainOr(text, otherwise string) string {
 }
 
 // SenderName returns the name of an organization for the sender of an email, or "" if it could be taken for something
-// else.
-func SenderName(name string) string {
-	if name = plainOr(name, ""); warranty.PassesFor(name, Service) {
+// else, such as the service: by the name that it has, or by that of the program.
+func SenderName(name, service string) string {
+	if name = plainOr(name, ""); warranty.PassesFor(name, Service) || warranty.PassesFor(name, service) {
 		return ""
 	}
 	return name
 }
+
+// IsPlain reports whether a text is safe to put into an email.
+func IsPlain(text string) bool { return plainOr(text, "") != "" }
 
 // hasInnerDot reports whether a word contains a dot that is not at its start or
 // end, as in host names, which mail programs turn into links.

@@ -88,6 +88,9 @@ func sampleLabels(n int, service string) (list []Label, links []string) {
 			Product: "Brandt dishwasher DWJ148DS", Serial: fmt.Sprint("SN ", 10400+i), Help: "Check the warranty or file a claim",
 			Number: fmt.Sprintf("WR-BM5D-K1KW-RCCX-%04d", i), Link: fmt.Sprintf("%s/verify/WR-BM5D-K1KW-RCCX-%04d", service, i),
 		}
+		if i%2 == 1 {
+			l.From, l.Name = "halden-electronics.example", "Halden Electronics"
+		}
 		if i%3 == 1 {
 			l.Product = strings.Repeat("heat-pump dryer with drain kit ", 6)
 		}

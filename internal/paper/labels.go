@@ -13,6 +13,8 @@ type Label struct {
 	Help    string // what the code is for
 	Number  string // the reference number, or the code to type
 	Link    string // the address in the QR code
+	// From is the verified domain of the issuer, and Name what it calls itself. Small labels have no room for the name.
+	From, Name string
 }
 
 // Grid is how labels are arranged on a page. Lengths are in millimeters.
@@ -85,6 +87,8 @@ func (s *Sheet) label(at Box, l Label, lostHelp string) {
 	pad := 1.5
 	if at.Height >= 30 {
 		pad = 4
+	} else {
+		l.Name = ""
 	}
 	side := min(at.Height-2*min(pad, 3), .4*at.Width)
 	s.qrCode(at.X+pad-.5, at.Y+(at.Height-side)/2, side, l.Link)
@@ -140,6 +144,10 @@ func (t labelText) draw(s *Sheet, wide float64, l Label, lostHelp string) (y flo
 	}
 	if lines > 0 {
 		y = s.write(0, y, wide, help, st(sans, t.points-.5, lines)) + gap
+	}
+	if !t.brief && l.From != "" {
+		y = s.write(0, y, wide, l.From, st(bold, t.points-.5, 1))
+		y = s.write(0, y, wide, l.Name, st(sans, t.points-.5, 1)) + gap
 	}
 	number := style{face: mono, points: t.points - .5, lead: lead}
 	if mono.width(l.Number, number.points) <= wide {

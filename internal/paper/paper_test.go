@@ -178,6 +178,8 @@ func TestLabelsStayInPlace(t *testing.T) {
 			list[i] = Label{
 				words(200).Draw(t, "product"), words(130).Draw(t, "serial"), words(60).Draw(t, "help"), "WR-BM5D-K1KW-RCCX-DTTS",
 				"https://warranty.example/verify/WR-BM5D-K1KW-RCCX-DTTS",
+				rapid.SampledFrom([]string{"", "halden.example", strings.Repeat("a-long-name.", 9) + "example"}).Draw(t, "domain"),
+				words(60).Draw(t, "issuer"),
 			}
 		}
 		sheets := Labels(list, g, first, "[…]: scan the code")
@@ -282,7 +284,7 @@ func TestManyLabels(t *testing.T) {
 	for i := range list {
 		list[i] = Label{
 			"Brandt heat-pump dryer TH892E with drain kit", fmt.Sprint("SN ", i), "Check the warranty or file a claim", "WR-BM5D-K1KW-RCCX-DTTS",
-			fmt.Sprint("https://warranty.example/verify/WR-BM5D-K1KW-RCCX-", i),
+			fmt.Sprint("https://warranty.example/verify/WR-BM5D-K1KW-RCCX-", i), "halden.example", "Halden Electronics",
 		}
 	}
 	g := grids(t)["A4, 70x37"]

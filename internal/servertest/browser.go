@@ -114,6 +114,9 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	if err != nil {
 		b.T.Fatal(err)
 	}
+	if strings.Contains(string(text), "%!s(") || strings.Contains(string(text), "%!d(") {
+		b.T.Errorf("%s %s: a text with an argument of another kind", method, path)
+	}
 	for _, c := range resp.Cookies() {
 		b.checkCookie(c, c.String())
 		kept := &b.Cookie

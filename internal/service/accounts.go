@@ -113,7 +113,8 @@ func (s *Service) signupClosed(ctx context.Context) (bool, error) {
 	if s.SignupSet || s.SignupClosed {
 		return s.SignupClosed, nil
 	}
-	return s.Store.SignupClosed(ctx)
+	set, err := s.Store.ServiceSettings(ctx)
+	return set.SignupClosed, err
 }
 
 // SignOut ends the session of the request.

@@ -11,7 +11,6 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/files"
-	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/picture"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -56,7 +55,7 @@ func (s *Service) UpdateBrand(
 	if err := in.Check(); err != nil {
 		return b, err
 	}
-	if err := checkBrandTexts(in); err != nil {
+	if err := checkBrandTexts(in, s.Name(ctx)); err != nil {
 		return b, err
 	}
 	if p, err = s.as(ctx, p, in.ID); err != nil {
@@ -81,6 +80,9 @@ func (s *Service) UpdateBrand(
 		before, err := tx.Brand(account.ID)
 		if err != nil {
 			return err
+		}
+		if !s.showBrand(before).Matches(in.IfMatch) {
+			return warranty.ErrBrandChanged
 		}
 		if before.Domain == nil && !in.Removes() {
 			return warranty.Refuse(warranty.InvalidTransition, "Verify your domain first. Your brand is shown beside it.")
@@ -119,9 +121,9 @@ func (s *Service) UpdateBrand(
 }
 
 // checkBrandTexts checks what depends on the name of the service and on domains.
-func checkBrandTexts(in warranty.UpdateBrand) error {
+func checkBrandTexts(in warranty.UpdateBrand, service string) error {
 	var c warranty.Checks
-	if in.SenderName != nil && *in.SenderName != "" && mail.SenderName(*in.SenderName) == "" {
+	if in.SenderName != nil && *in.SenderName != "" && senderOf(*in.SenderName, service) == "" {
 		c.Add("sender_name", "not_a_name", "A sender name cannot be the name of this service, or contain a link, a domain or an email address.")
 	}
 	if in.PostalAddress != nil {

@@ -3,12 +3,15 @@ package service_test
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"image"
 	"image/color"
 	pngs "image/png"
 	"strings"
+	"sync"
 	"testing"
 
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/warranty"
 )
 
@@ -137,5 +140,73 @@ func TestEmailsHaveTheBrand(t *testing.T) {
 		}
 		i.halden.sells(warranty.CreateWarranty{CustomerEmail: "c@people.example"})
 		equal(t, "mails in a color", colors(), 1)
+	}, busy)
+}
+
+// TestTwoAdministratorsChangeABrand: of changes to one version, sent to several servers at once, one is made, and the others
+// say that the brand has changed. What is not given stays, and every server shows the same.
+func TestTwoAdministratorsChangeABrand(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		i := &impersonation{world: w, t: t, zone: newZone(t, w), halden: w.issuer("Ann")}
+		domain := i.add(i.halden, "halden.example")
+		i.zone.SetTexts("_warranty.halden.example.", domain.RecordText)
+		i.check(i.halden, domain)
+		seen, err := i.brands(i.halden, warranty.UpdateBrand{SenderName: new("Halden Service")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const tries = 12
+		failures := make([]error, tries)
+		var all sync.WaitGroup
+		for n := range tries {
+			all.Go(func() {
+				in := warranty.UpdateBrand{ID: i.halden.ID, Color: new(fmt.Sprintf("#1d3f%02x", 0x80+n)), IfMatch: seen.ETag()}
+				if n%2 == 1 {
+					logo := squares(t, 64+n, 64, none, navy)
+					in = warranty.UpdateBrand{ID: i.halden.ID, Logo: &logo, IfMatch: seen.ETag()}
+				}
+				_, failures[n] = worlds[n%len(worlds)].Service.UpdateBrand(ctx, i.halden.admin.Principal, in)
+			})
+		}
+		all.Wait()
+		saved := 0
+		for _, err := range failures {
+			switch {
+			case err == nil:
+				saved++
+			case codeOf(err) != warranty.PreconditionFailed:
+				t.Errorf("another change: %v", err)
+			}
+		}
+		equal(t, "changes that were made", saved, 1)
+		equal(t, "logos and files", w.Count(`SELECT count(*) FROM used_files`) <= 1, true)
+		after := i.brandOf(i.halden)
+		equal(t, "the sender", *after.SenderName, "Halden Service")
+		for _, other := range worlds {
+			same, err := other.Service.GetBrand(ctx, i.halden.admin.Principal, warranty.GetBrand{ID: i.halden.ID})
+			if err != nil || same.ETag() != after.ETag() || same.ETag() == seen.ETag() {
+				t.Errorf("another server: %+v, %v", same, err)
+			}
+		}
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{SenderName: new(""), IfMatch: after.ETag()}); err != nil {
+			t.Errorf("with the new version: %v", err)
+		}
+	})
+}
+
+// TestTheBrandPageSaysHowItLooks: the page of the brand names the shades that pages have instead of a color.
+func TestTheBrandPageSaysHowItLooks(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		i := newImpersonation(t, w, clock)
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{Color: new("#ffcc00")}); err != nil {
+			t.Fatal(err)
+		}
+		b := i.brandOf(i.halden)
+		browser := w.SignedIn(t, servertest.Person{Email: i.halden.admin.User.Email, Password: servertest.Password})
+		for _, lang := range warranty.Languages() {
+			browser.Accept = lang
+			browser.Get("/settings/brand").Says(t, lang, 200, string(*b.ColorOnLight), string(*b.ColorOnDark))
+		}
 	}, busy)
 }

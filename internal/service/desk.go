@@ -54,7 +54,7 @@ type FirstStep struct {
 var firstSteps = []struct {
 	name  string
 	needs warranty.MemberRole
-}{{"profile", warranty.Admin}, {"domain", warranty.Admin}, {"product", warranty.Member}, {"import", warranty.Member},
+}{{"profile", warranty.Admin}, {"domain", warranty.Admin}, {"logo", warranty.Admin}, {"product", warranty.Member}, {"import", warranty.Member},
 	{"colleague", warranty.Admin}}
 
 // desk returns the work and the figures of the principal's organization.
@@ -139,7 +139,10 @@ func (s *Service) deskFigures(ctx context.Context, account warranty.ID, now time
 // firstOf returns the first day of a month.
 func firstOf(month time.Time) warranty.Date { return warranty.NewDate(month.Year(), month.Month(), 1) }
 
-// firstSteps returns the steps of the principal's organization, or none if all are done.
+// newFor is how long an organization is new: then the steps that it did not take end, too.
+const newFor = 60 * 24 * time.Hour
+
+// firstSteps returns the steps of the principal's organization, or none if all are done or it is not new any more.
 func (s *Service) firstSteps(ctx context.Context, p warranty.Principal) ([]FirstStep, error) {
 	if !p.Account.Role.Includes(warranty.Member) {
 		return nil, nil
@@ -149,7 +152,7 @@ func (s *Service) firstSteps(ctx context.Context, p warranty.Principal) ([]First
 		return nil, err
 	}
 	done := map[string]bool{
-		"profile": f.Profile, "domain": f.Domain, "product": f.Product, "import": f.Record, "colleague": f.Colleague,
+		"profile": f.Profile, "domain": f.Domain, "logo": f.Logo, "product": f.Product, "import": f.Record, "colleague": f.Colleague,
 	}
 	var steps []FirstStep
 	open := false
@@ -157,7 +160,7 @@ func (s *Service) firstSteps(ctx context.Context, p warranty.Principal) ([]First
 		steps = append(steps, FirstStep{step.name, done[step.name], p.Account.Role.Includes(step.needs)})
 		open = open || !done[step.name]
 	}
-	if !open {
+	if !open || s.now().Sub(f.Created) > newFor {
 		return nil, nil
 	}
 	return steps, nil

@@ -54,7 +54,7 @@ func TestDeskFacts(t *testing.T) {
 		if len(seen.Products) != 1 || seen.Products[0] != (store.ProductClaims{Name: d.record.ProductName, Claims: 1}) {
 			t.Errorf("the products are %+v", seen.Products)
 		}
-		steps := map[string]int{"admin": 5, "member": 2, "viewer": 0}
+		steps := map[string]int{"admin": 6, "member": 2, "viewer": 0}
 		for role, p := range roles {
 			may := 0
 			for _, step := range of(p).Steps {
@@ -64,6 +64,17 @@ func TestDeskFacts(t *testing.T) {
 			}
 			equal(t, "steps that the "+role+" may do", may, steps[role])
 		}
+		step := func(name string) (done bool) {
+			for _, s := range of(roles["admin"]).Steps {
+				done = done || s.Name == name && s.Done
+			}
+			return done
+		}
+		equal(t, "the logo before", step("logo"), false)
+		w.execute(`INSERT INTO logos (id, account_id, storage_key, sha256, size_bytes) VALUES ($1, $2, 'logo', $3, 1)`, w.key(own.ID), w.key(d.shop.Principal.Account.ID), []byte("sum"))
+		equal(t, "the logo", step("logo"), true)
+		w.execute(`UPDATE users SET created_at = $1 WHERE id = $2`, w.Service.Now().Add(-61*24*time.Hour).UnixMicro(), w.key(d.shop.Principal.Account.ID))
+		equal(t, "steps after two months", len(of(roles["admin"]).Steps), 0)
 		d.must(d.move(d.shop, warranty.UnderReview, ""))
 		d.must(d.move(d.shop, warranty.Approved, ""))
 		figures("decided", service.DeskMonth{Issued: 2, Registered: 1, Filed: 1, ToDecide: 1, Decided: 1})

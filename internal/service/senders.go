@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -14,10 +13,12 @@ import (
 // that of an offer or an invitation: over a limit it is refused. Emails about records, to people who have a role on
 // them, are never refused: over a limit they wait for a digest.
 
+// PerStranger is the number of emails per day from one sender to an address that took nothing from the account.
+const PerStranger = 3
+
 const (
-	perStranger = 3  // emails per day from one sender to an address that took nothing from the account
-	perKnown    = 20 // emails per day from one sender to an address that did
-	perMailbox  = 9  // emails per day from all senders without a verified domain to an address that took nothing from them
+	perKnown   = 20 // emails per day from one sender to an address that did
+	perMailbox = 9  // emails per day from all senders without a verified domain to an address that took nothing from them
 	// verifiedMails is how many times more emails an organization with a verified domain may cause.
 	verifiedMails = 50
 )
@@ -27,7 +28,8 @@ const (
 type sender struct {
 	store.Account
 	person    warranty.ID
-	verified  *bool // the account has a verified domain
+	service   string // its name
+	verified  *bool  // the account has a verified domain
 	strangers *struct{ byAccount, byPerson int64 }
 }
 
@@ -42,9 +44,10 @@ func (s *Service) writeMailing(
 	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, fn func(*store.Tx, *sender) error,
 ) error {
 	var from sender
+	service := s.Name(ctx)
 	lock := func(tx *store.Tx) error {
 		locked, err := tx.LockUsers(p.User.ID, p.Account.ID)
-		from = sender{Account: locked[p.Account.ID], person: p.User.ID} // nothing is counted yet
+		from = sender{Account: locked[p.Account.ID], person: p.User.ID, service: service} // nothing is counted yet
 		return err
 	}
 	return s.writeWithLocks(ctx, p, needed, lock, func(tx *store.Tx) error { return fn(tx, &from) })
@@ -78,9 +81,9 @@ func (from *sender) sign(tx *store.Tx, m *store.Mail) error {
 		if err != nil {
 			return err
 		}
-		m.Color, m.From = brand.Color, mail.SenderName(from.Name)
+		m.Color, m.From = brand.Color, senderOf(from.Name, from.service)
 		if brand.SenderName != nil {
-			m.From = mail.SenderName(*brand.SenderName)
+			m.From = senderOf(*brand.SenderName, from.service)
 		}
 	}
 	if m.Code == "" {
@@ -140,7 +143,7 @@ func (s *Service) mayContact(tx *store.Tx, from *sender, address string, now tim
 // tooMany reports whether n emails in a day to one address are the limit.
 func tooMany(tx *store.Tx, from *sender, n int64, known bool) (bool, error) {
 	if !known || n < perKnown {
-		return n >= perStranger && !known, nil
+		return n >= PerStranger && !known, nil
 	}
 	verified, err := from.hasDomain(tx)
 	return !verified || n >= perKnown*verifiedMails, err

@@ -95,6 +95,7 @@ type Service struct {
 
 	unsubscribe *unsubscribeKey
 	setUp       *atomic.Bool // known to have had an account
+	name        *serviceName
 }
 
 // DatabaseTiming adds up the time that calls spent in the database.
@@ -147,6 +148,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 
 		unsubscribe: &unsubscribeKey{},
 		setUp:       &atomic.Bool{},
+		name:        &serviceName{},
 	}
 	s.NewID = func() warranty.ID { return ids.next(s.Now()) }
 	return s

@@ -54,7 +54,17 @@ func (s *Service) SetupLink(ctx context.Context) (link string, expires time.Time
 type SetUp struct {
 	Code string // of a set-up link
 	warranty.Register
-	SignupOpen bool // anyone can register
+	Settings ServiceSettings
+}
+
+// check validates all fields of the form at once.
+func (in *SetUp) check() error {
+	var c warranty.Checks
+	c.Merge(in.Register.Check())
+	name, err := checkServiceName(in.Settings.Name)
+	in.Settings.Name = name
+	c.Merge(err)
+	return c.Err()
 }
 
 // checkSetupCode returns an error unless a code is that of a set-up link.
@@ -69,19 +79,24 @@ func (s *Service) checkSetupCode(ctx context.Context, p warranty.Principal, code
 	return err
 }
 
-// TestMail sends an email to someone with the code of a set-up link. refused is what the mail server said instead.
+// TestMail sends an email to someone with the code of a set-up link, from a service with this name. refused is what the
+// mail server said instead.
 func (s *Service) TestMail(
-	ctx context.Context, p warranty.Principal, code, email string,
+	ctx context.Context, p warranty.Principal, code, email, name string,
 ) (refused string, err error) {
+	var c warranty.Checks
 	in := warranty.RequestSignInCode{Email: email}
-	if err := in.Check(); err != nil {
+	c.Merge(in.Check())
+	name, err = checkServiceName(name)
+	c.Merge(err)
+	if err := c.Err(); err != nil {
 		return "", err
 	}
 	if err := s.checkSetupCode(ctx, p, code); err != nil {
 		return "", err
 	}
 	m := mail.In(p.Locale).TestMail(in.Email, s.PublicURL)
-	m.ID = s.NewID().String()
+	m.ID, m.Service = s.NewID().String(), name
 	if err := s.Mail.Send(ctx, m); err != nil {
 		return errorText(err.Error()), nil
 	}
@@ -91,7 +106,7 @@ func (s *Service) TestMail(
 // SetUp makes the first administrator with the code of a set-up link, and signs in. The address counts as verified,
 // like those of accounts that the operator adds. All links end.
 func (s *Service) SetUp(ctx context.Context, p warranty.Principal, in SetUp) (warranty.Session, error) {
-	if err := in.Check(); err != nil {
+	if err := in.check(); err != nil {
 		return warranty.Session{}, err
 	}
 	if err := s.checkSetupCode(ctx, p, in.Code); err != nil {
@@ -114,7 +129,7 @@ func (s *Service) SetUp(ctx context.Context, p warranty.Principal, in SetUp) (wa
 		if err := insertUser(tx, p, user, hash); err != nil {
 			return err
 		}
-		if err := tx.ChooseSignup(!in.SignupOpen); err != nil {
+		if err := tx.ChooseServiceSettings(in.Settings); err != nil {
 			return err
 		}
 		return s.welcomeAdmin(tx, p, user, c)
@@ -122,6 +137,7 @@ func (s *Service) SetUp(ctx context.Context, p warranty.Principal, in SetUp) (wa
 	if err != nil {
 		return warranty.Session{}, err
 	}
+	s.nameChanged()
 	s.Log.Info("set up", "administrator", user.ID)
 	s.wakeMail()
 	return c.session(ctx)

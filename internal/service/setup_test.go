@@ -12,6 +12,7 @@ import (
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -182,7 +183,10 @@ func TestSetupTestsEmail(t *testing.T) {
 		test("code", "wrong", "email", "mara@shop.example").Says(t, "without the link", 422, "already used or has expired")
 		test("code", code, "email", "mara").Says(t, "a wrong address", 422, `id="email-error"`)
 		equal(t, "emails", len(o.sent), 0)
-		sent := test("code", code, "email", "mara@shop.example")
+		test("code", code, "email", "mara@shop.example", "service_name", "evil.example").Says(t, "a domain as name", 422, `id="service_name-error"`)
+		equal(t, "emails", len(o.sent), 0)
+		sent := test("code", code, "email", "mara@shop.example", "service_name", "Halden Garantie")
+		equal(t, "the sender", o.sent[0].Service, "Halden Garantie")
 		sent.Says(t, "the test", 200, "The mail server took an email to mara@shop.example", `value="Mara"`)
 		sent.Hides(t, "the test", passwordCanary)
 		equal(t, "sent", o.take(), []string{"mara@shop.example: Your warranty service can send emails"})
@@ -190,4 +194,105 @@ func TestSetupTestsEmail(t *testing.T) {
 		test("code", code, "email", "mara@shop.example").Says(t, "refused", 200, "535 Authentication failed")
 		equal(t, "the accounts", w.Count(`SELECT count(*) FROM users`), 0)
 	})
+}
+
+// TestTheNameOfTheService: the name that was chosen at the set-up is on pages and emails of all servers. Administrators
+// change it and who can sign up; of two who have seen the same settings, one does.
+func TestTheNameOfTheService(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w, other := worlds[0], worlds[len(worlds)-1]
+		w.Unset()
+		o := &outbox{}
+		w.Service.Mail = o
+		b := w.Browser(t)
+		b.Get("/setup").Says(t, "before", 200, "<title>Set up your service · Warranty Records</title>")
+		set := func(name string) servertest.Page {
+			return b.Post("/setup", "code", setupCode(t, w), "name", "Mara", "email", "mara@shop.example", "password", passwordCanary, "service_name", name)
+		}
+		for _, name := range []string{"evil.example", "a@b.example", "Verified warranties", "Halden\u202e", strings.Repeat("x", 41), "Hаlden"} {
+			set(name).Says(t, name, 422, `id="service_name-error"`)
+		}
+		equal(t, "the accounts", w.Count(`SELECT count(*) FROM users`), 0)
+		set("Halden Garantie").Leads(t, "set-up", "/admin?done=set_up")
+		b.Get("/admin?done=set_up").Says(t, "the admin page", 200, "Admin · Halden Garantie</title>", "Create organization")
+		eventually(t, "the name on another server", func() bool { return other.Service.Name(ctx) == "Halden Garantie" })
+		other.Browser(t).Get("/sign-in").Says(t, "another server", 200, "Halden Garantie</title>")
+		if err := w.Service.SendAllMail(ctx); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the emails", len(o.sent), 1)
+		equal(t, "the service in the email", o.sent[0].Service, "Halden Garantie")
+		if !strings.Contains(o.sent[0].HTML, ">Halden Garantie</p>") {
+			t.Error("the email has another name")
+		}
+
+		settings := func(shownName, shownSignup, name, signup string) servertest.Page {
+			return b.Post("/admin/settings", "shown_name", shownName, "shown_signup", shownSignup, "service_name", name, "signup", signup)
+		}
+		b.Post("/admin/settings").Leads(t, "without fields", "/admin/settings?done=settings_saved")
+		equal(t, "what nobody sent", w.Count(`SELECT count(*) FROM service_settings WHERE name = 'Halden Garantie' AND signup = 'closed'`), 1)
+		settings("Halden Garantie", "closed", "Halden Garantie", "open").Leads(t, "open", "/admin/settings?done=settings_saved")
+		equal(t, "registering", other.Do(made("POST", "/api/auth/register", "", fields{"name": "kim", "email": "kim@people.example", "password": passwordCanary})).Status, 201)
+		late := settings("Halden Garantie", "closed", "Other", "closed")
+		late.Says(t, "who saw earlier settings", 422, "Someone else changed the settings meanwhile")
+		equal(t, "what is typed", late.Value("service_name"), "Other")
+		equal(t, "what is stored", late.Value("shown_signup"), "open")
+		settings("Halden Garantie", "open", "www.evil.example", "open").Says(t, "a domain", 422, `id="service_name-error"`)
+		settings("Halden Garantie", "open", "", "open").Leads(t, "no name", "/admin/settings?done=settings_saved")
+		b.Get("/admin/history").Says(t, "the history", 200, "changed the settings of the service", "Everyone")
+		b.Get("/admin").Says(t, "without a name", 200, "Admin · Warranty Records</title>")
+
+		// At once, one of all is saved.
+		var all sync.WaitGroup
+		failures := make([]error, 9)
+		olga := w.person("Olga", true)
+		if err := w.Service.SetAdmin(ctx, olga.User.Email, true); err != nil {
+			t.Fatal(err)
+		}
+		p := olga.Principal
+		p.Admin, p.SignedInAt = true, w.Service.Now()
+		for n := range failures {
+			all.Go(func() {
+				failures[n] = worlds[n%len(worlds)].Service.ChangeSettings(ctx, p, service.ServiceSettings{}, service.ServiceSettings{Name: fmt.Sprint("Service ", n)})
+			})
+		}
+		all.Wait()
+		saved := 0
+		for _, err := range failures {
+			if err == nil {
+				saved++
+			} else if codeOf(err) != warranty.PreconditionFailed {
+				t.Errorf("another change: %v", err)
+			}
+		}
+		equal(t, "changes that were made", saved, 1)
+	})
+}
+
+// eventually waits until something is so on a server that reads it every few seconds.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: never", what)
+		}
+	}
+}
+
+// TestNobodyIsCalledLikeTheService: an organization whose name could be taken for that of the service is not in front of its
+// address, and cannot choose such a name.
+func TestNobodyIsCalledLikeTheService(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		i := newImpersonation(t, w, clock)
+		w.write(func(tx *store.Tx) error {
+			return tx.ChooseServiceSettings(service.ServiceSettings{Name: i.halden.Name})
+		})
+		eventually(t, "the name", func() bool { return w.Service.Name(ctx) == i.halden.Name })
+		i.halden.sells(warranty.CreateWarranty{CustomerEmail: "c@people.example"})
+		equal(t, "emails in its name", w.Count(`SELECT count(*) FROM mails WHERE sender = $1`, i.halden.Name), 0)
+		equal(t, "emails", w.Count(`SELECT count(*) FROM mails WHERE address = 'c@people.example'`), 1)
+		if _, err := i.brands(i.halden, warranty.UpdateBrand{SenderName: new(i.halden.Name + " Support")}); codeOf(err) != warranty.ValidationFailed {
+			t.Errorf("a sender like the service: %v", err)
+		}
+	}, busy)
 }

@@ -188,6 +188,7 @@ func (s *Service) EmailHandover(
 	}
 	message := s.outgoing(texts.HandoverCode(in.Email, h.Preview, code.digits, code.link, s.PublicURL))
 	message.Expires, message.Urgent = &code.ExpiresAt, true
+	service := s.Name(ctx)
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		// Whoever prints codes chooses where such emails go, so they count as the giver's.
 		locked, err := tx.LockUsers(h.Giver)
@@ -201,7 +202,7 @@ func (s *Service) EmailHandover(
 		if err := tx.InsertAskedCode(h, code.stored(in.Email)); err != nil {
 			return err
 		}
-		from := &sender{Account: locked[h.Giver], person: h.MadeBy}
+		from := &sender{Account: locked[h.Giver], person: h.MadeBy, service: service}
 		if err := s.contact(tx, from, message, h.Warranty.ID, now); isMailLimit(err) {
 			return warranty.Refuse(warranty.RateLimited,
 				"We cannot email another code for this today. Sign in or register first, then enter the code.").After(digestDelay)

@@ -86,6 +86,7 @@ func (s *Service) finish(
 		}
 		m.Language = cmp.Or(m.Language, u.Language) // of an email of 1.0.0
 	}
+	m.Service = s.Name(ctx)
 	return mail.In(warranty.Locale{Language: m.Language}).Finish(m, l), nil
 }
 

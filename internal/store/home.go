@@ -111,7 +111,11 @@ func (s *Store) MostClaims(
 }
 
 // FirstSteps is what an organization has done of what a new one does.
-type FirstSteps struct{ Profile, Domain, Product, Record, Colleague bool }
+type FirstSteps struct {
+	Profile, Domain, Logo, Product, Record, Colleague bool
+
+	Created time.Time // when the organization was
+}
 
 // FirstSteps returns what an organization has done.
 func (s *Store) FirstSteps(ctx context.Context, organization warranty.ID, now time.Time) (f FirstSteps, err error) {
@@ -119,12 +123,15 @@ func (s *Store) FirstSteps(ctx context.Context, organization warranty.ID, now ti
 			(SELECT count(*) FROM organizations WHERE id = $1
 				AND (website IS NOT NULL OR contact_email IS NOT NULL OR contact_phone IS NOT NULL)),
 			(SELECT count(*) FROM domains WHERE account_id = $1 AND verified_at IS NOT NULL),
+			(SELECT count(*) FROM logos WHERE account_id = $1),
 			(SELECT count(*) FROM (SELECT 1 AS one FROM products WHERE account_id = $1 LIMIT 1) p),
 			(SELECT count(*) FROM members WHERE account_id = $1 AND role > 0)
 				+ (SELECT count(*) FROM invitations WHERE account_id = $1 AND expires_at > $2),
-			(SELECT count(*) FROM (SELECT 1 AS one FROM access WHERE user_id = $1 AND kind = `+kindWarranty+` LIMIT 1) w)`,
+			(SELECT count(*) FROM (SELECT 1 AS one FROM access WHERE user_id = $1 AND kind = `+kindWarranty+` LIMIT 1) w),
+			(SELECT created_at FROM users WHERE id = $1)`,
 		func(r *engine.Row) {
-			f = FirstSteps{Profile: r.Int() > 0, Domain: r.Int() > 0, Product: r.Int() > 0, Colleague: r.Int() > 1, Record: r.Int() > 0}
+			f = FirstSteps{Profile: r.Int() > 0, Domain: r.Int() > 0, Logo: r.Int() > 0, Product: r.Int() > 0, Colleague: r.Int() > 1, Record: r.Int() > 0,
+				Created: r.Time()}
 		}, organization, now)
 	return f, err
 }

@@ -48,19 +48,42 @@ const (
 	signupClosed = "closed"
 )
 
-// ChooseSignup stores who can register.
-func (t *Tx) ChooseSignup(closed bool) error {
-	signup := signupOpen
-	if closed {
-		signup = signupClosed
-	}
-	return t.exactlyOne(`INSERT INTO service_settings (one, signup) VALUES (1, $1)
-		ON CONFLICT (one) DO UPDATE SET signup = excluded.signup`, signup)
+// ServiceSettings are what the administrators choose in the web app, at the set-up or later.
+type ServiceSettings struct {
+	Name         string // of the service; empty for the name of the program
+	SignupClosed bool   // nobody can register
 }
 
-// SignupClosed reports whether nobody can register, as it was chosen at the set-up.
-func (s *Store) SignupClosed(ctx context.Context) (closed bool, err error) {
-	err = s.db.Query(ctx, `SELECT signup FROM service_settings`,
-		func(r *engine.Row) error { closed = r.Text() == signupClosed; return nil })
-	return closed, err
+const serviceSettingsQuery = `SELECT name, signup FROM service_settings`
+
+func readServiceSettings(r *engine.Row) ServiceSettings {
+	return ServiceSettings{Name: r.Text(), SignupClosed: r.Text() == signupClosed}
+}
+
+// ServiceSettings returns what was chosen. If nothing was, anyone can register.
+func (s *Store) ServiceSettings(ctx context.Context) (set ServiceSettings, err error) {
+	err = s.db.Query(ctx, serviceSettingsQuery,
+		func(r *engine.Row) error { set = readServiceSettings(r); return nil })
+	return set, err
+}
+
+// LockServiceSettings returns what was chosen, and until the end of the transaction nobody else changes it.
+func (t *Tx) LockServiceSettings() (set ServiceSettings, err error) {
+	err = t.exactlyOne(`INSERT INTO service_settings (one, signup, name) VALUES (1, $1, '')
+		ON CONFLICT (one) DO UPDATE SET one = excluded.one`, signupOpen)
+	if err == nil {
+		err = t.tx.Query(t.ctx, serviceSettingsQuery,
+			func(r *engine.Row) error { set = readServiceSettings(r); return nil })
+	}
+	return set, err
+}
+
+// ChooseServiceSettings stores what was chosen.
+func (t *Tx) ChooseServiceSettings(set ServiceSettings) error {
+	signup := signupOpen
+	if set.SignupClosed {
+		signup = signupClosed
+	}
+	return t.exactlyOne(`INSERT INTO service_settings (one, signup, name) VALUES (1, $1, $2)
+		ON CONFLICT (one) DO UPDATE SET signup = excluded.signup, name = excluded.name`, signup, set.Name)
 }

@@ -45,6 +45,9 @@ func adminPageOf(path string) string {
 		id, _, _ := strings.Cut(user, "/")
 		return "/admin/users/" + id
 	}
+	if path == "/admin/settings" {
+		return path
+	}
 	return "/admin/mails"
 }
 
@@ -54,6 +57,7 @@ type adminHealth struct {
 	Version, Uptime string
 	Stats           []adminStat
 	Lines           []healthLine
+	New             bool // the service was just set up
 }
 
 // adminStat is a figure of the page, with a link.
@@ -95,6 +99,7 @@ func (web *Web) admin(w http.ResponseWriter, r *http.Request, who warranty.Princ
 		return err
 	}
 	body := adminHealth{Health: h, Version: web.Version, Uptime: web.ago(web.reader(r), h.Started)}
+	body.New = view.Flash(r) == "done.set_up"
 	body.Stats, body.Lines = web.adminStats(web.reader(r), h), web.healthLines(web.reader(r), h)
 	v := view.Page{Title: web.t(r, "admin.title"), Nav: "admin", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "admin", v)

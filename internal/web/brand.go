@@ -16,6 +16,15 @@ import (
 type brandPage struct {
 	warranty.Brand
 	form
+	Changed []warranty.Change // by others, since the form was opened
+}
+
+// brandValues are the fields of the form. The logo is not one: a file cannot be shown again.
+func brandValues(b warranty.Brand) url.Values {
+	return url.Values{
+		"sender_name": {view.Deref(b.SenderName)}, "postal_address": {view.Deref(b.PostalAddress)},
+		"color": {view.Deref((*string)(b.Color))},
+	}
 }
 
 // Look returns the shades of the brand, and the path of the logo.
@@ -34,6 +43,12 @@ func (p brandPage) Adjusted() bool {
 	return p.Color != nil && (*p.Color != *p.ColorOnLight || *p.Color != *p.ColorOnDark)
 }
 
+// Light is the shade on light pages.
+func (p brandPage) Light() string { return string(*p.ColorOnLight) }
+
+// Dark is the shade on dark pages.
+func (p brandPage) Dark() string { return string(*p.ColorOnDark) }
+
 func (web *Web) brand(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.showBrand(w, r, who, form{})
 }
@@ -44,14 +59,14 @@ func (web *Web) showBrand(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	if f.Values == nil {
-		f.Values = url.Values{
-			"sender_name": {view.Deref(b.SenderName)}, "postal_address": {view.Deref(b.PostalAddress)}, "color": {""},
-		}
-		if b.Color != nil {
-			f.Values.Set("color", string(*b.Color))
-		}
+		f.Values = editedValues(brandValues(b), b.ETag())
 	}
-	v := view.Page{Title: web.t(r, "brand.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: brandPage{b, f}}
+	body := brandPage{Brand: b, form: f}
+	if f.err != nil && warranty.AsError(f.err).Code == warranty.PreconditionFailed {
+		body.Changed = mergeChanged(&body.form, brandValues(b), b.ETag())
+		body.Wrong = web.t(r, "brand.changed_meanwhile")
+	}
+	v := view.Page{Title: web.t(r, "brand.title"), Nav: "settings", Who: who, Flash: view.Flash(r), Body: body}
 	return web.show(w, r, f.status, "brand", v)
 }
 
@@ -72,7 +87,7 @@ func (web *Web) updateBrand(w http.ResponseWriter, r *http.Request, who warranty
 	if err != nil {
 		return err
 	}
-	in := warranty.UpdateBrand{ID: who.Account.ID}
+	in := warranty.UpdateBrand{ID: who.Account.ID, IfMatch: f.Value("if_match")}
 	for name, field := range map[string]**string{
 		"color": &in.Color, "sender_name": &in.SenderName, "postal_address": &in.PostalAddress,
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/pages"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
@@ -57,6 +58,14 @@ const bulkRows = 10
 func (f bulkForm) More() int64 { return f.Will - int64(len(f.Rows)) }
 
 // Back returns the list that the form was opened from.
+// OverLimit returns the number of offers that an address gets in a day, if there are more.
+func (f bulkForm) OverLimit() int64 {
+	if f.Action != jobs.HandOver || f.Will <= service.PerStranger {
+		return 0
+	}
+	return service.PerStranger
+}
+
 func (f bulkForm) Back() string { return listPath(f.Filter) }
 
 // bulk performs an action on the selected warranties of the list. For a change, it first shows what it will do.

@@ -188,6 +188,7 @@ func (s stepLink) VerbKey() string { return s.Key() + "_do" }
 var stepPages = map[string]string{
 	"profile":   "/settings/organization",
 	"domain":    "/settings/domains",
+	"logo":      "/settings/brand",
 	"product":   "/products/new",
 	"import":    "/warranties/import",
 	"colleague": "/settings/members/invite",

@@ -332,6 +332,9 @@ func (web *Web) perform(
 		return made, err
 	}
 	made.Offer = warranty.HandoverOffer{Code: out.Code, TakeURL: out.TakeURL}
+	if out.ExpiresAt != nil {
+		made.Offer.ExpiresAt = *out.ExpiresAt
+	}
 	made.Again, made.NotEmailed = out.Replayed(), out.Warranty.Handover.NotEmailed != nil
 	key := warranty.WarrantyKey{ID: out.Warranty.ID}
 	made.Warranty, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: key})

@@ -82,6 +82,7 @@ func TestWebIssue(t *testing.T) {
 	form := b.open("/issue?product=" + product)
 	p := b.issue(form, "serial_number", "T64-1", "customer_name", "Kim")
 	p.Says(t, "issued", 200, "Give this to your customer", "Covered until", "29 Feb 2028", "T64-1", "Print slip", "Next sale", "Halden Electronics")
+	p.Says(t, "until when the code works", 200, "Works once, until "+w.Clock.Now().AddDate(0, 0, 730).Format("2 Jan 2006"))
 	code, record := first(t, onetime, p), first(t, recordLink, p)
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
 	equal(t, "requests", w.Count(`SELECT count(*) FROM idempotency WHERE operation = 'warranties.issue'`), 1)

@@ -128,7 +128,11 @@ func (web *Web) printLabels(w http.ResponseWriter, r *http.Request, who warranty
 	}
 	f.Values.Set("references", strings.Join(references, "\n"))
 	if len(tags) > 0 {
-		sheets := web.labelSheets(web.paperReader(r), tags, grid, first)
+		look, err := web.Service.Store.Brand(r.Context(), who.Account.ID)
+		if err != nil {
+			return err
+		}
+		sheets := web.labelSheets(web.paperReader(r), who, look.Domain, tags, grid, first)
 		body.Pages, body.Preview = len(sheets), sheets[0].SVG(web.t(r, "paper.preview"))
 	}
 	v := view.Page{Title: web.t(r, "labels.title"), Nav: "warranties", Who: who, NoIndex: true, Body: body}
@@ -156,8 +160,12 @@ func (web *Web) labelsFile(w http.ResponseWriter, r *http.Request, who warranty.
 		return err
 	}
 	defer done()
+	look, err := web.Service.Store.Brand(r.Context(), who.Account.ID)
+	if err != nil {
+		return err
+	}
 	words := web.paperReader(r)
-	body, err := paper.PDF(web.labelSheets(words, tags, grid, first), web.printFile(words, words.Text("labels.title")))
+	body, err := paper.PDF(web.labelSheets(words, who, look.Domain, tags, grid, first), web.printFile(words, words.Text("labels.title")))
 	if err != nil {
 		return err
 	}
@@ -165,8 +173,10 @@ func (web *Web) labelsFile(w http.ResponseWriter, r *http.Request, who warranty.
 	return nil
 }
 
-// labelSheets lays out labels.
-func (web *Web) labelSheets(words view.Reader, tags []tag, grid paper.Grid, first int) []paper.Sheet {
+// labelSheets lays out labels. Those of what the account issued have its domain, if that is verified.
+func (web *Web) labelSheets(
+	words view.Reader, who warranty.Principal, domain *string, tags []tag, grid paper.Grid, first int,
+) []paper.Sheet {
 	list := make([]paper.Label, len(tags))
 	for i, t := range tags {
 		l := paper.Label{
@@ -174,6 +184,9 @@ func (web *Web) labelSheets(words view.Reader, tags []tag, grid paper.Grid, firs
 		}
 		if t.SerialNumber != nil {
 			l.Serial = words.Text("labels.serial") + " " + *t.SerialNumber
+		}
+		if domain != nil && t.Roles.Has(warranty.Issuer) {
+			l.From, l.Name = *domain, who.Account.Name
 		}
 		if t.Code != "" {
 			l.Help, l.Number, l.Link = words.Text("labels.register", web.takeHost()), t.Code, web.PublicURL+"/take#"+t.Code

@@ -70,7 +70,7 @@ func (web *Web) createOrganization(w http.ResponseWriter, r *http.Request, who w
 		},
 		again: web.showOrganizationForm,
 		done: func(_ form, o warranty.Organization) error {
-			return web.enter(w, r, who, o.ID, "/settings/members?done=organization_created")
+			return web.enter(w, r, who, o.ID, "/?done=organization_created")
 		},
 	})
 }

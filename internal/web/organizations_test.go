@@ -14,7 +14,7 @@ import (
 // found creates an organization and returns its id. The browser acts for it.
 func found(b *browser, name string) string {
 	b.T.Helper()
-	b.Post("/settings/organizations", "name", name).Leads(b.T, "creating "+name, "/settings/members?done=organization_created")
+	b.Post("/settings/organizations", "name", name).Leads(b.T, "creating "+name, "/?done=organization_created")
 	_, id, ok := strings.Cut(b.Account, "=")
 	if !ok {
 		b.T.Fatal("the browser does not act for the organization")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -46,6 +47,7 @@ func (web *Web) rendered(r *http.Request, name, block string, v view.Page) ([]by
 		}
 	}
 	reader := web.reader(r)
+	v.Service = cmp.Or(web.Service.Name(r.Context()), reader.Text("layout.name"))
 	v.In, v.Zone = reader.Texts, reader.Zone
 	if v.Who.User.ID.IsZero() || block == "bare" {
 		v.Languages, v.Here = web.views.Languages(), "/"

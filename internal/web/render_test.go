@@ -4,10 +4,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/web/view"
 	"warranty.example/svc/warranty"
 )
@@ -19,7 +22,13 @@ func TestPageThatFailsIsAnErrorPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	web := &Web{views: views, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	st, err := store.OpenUnsynced(t.Context(), filepath.Join(t.TempDir(), "svc.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	web := &Web{Service: service.New(st, logger), views: views, Log: logger}
 	request := httptest.NewRequest(http.MethodGet, "/claims", nil)
 	request = request.WithContext(api.WithCaller(request.Context(), &api.Caller{RequestID: "request-4711"}))
 	answer := httptest.NewRecorder()

@@ -58,7 +58,7 @@ func (web *Web) showSetup(w http.ResponseWriter, r *http.Request, p setupPage) e
 	_, host, _ := strings.Cut(p.PublicURL, "://")
 	p.Same = strings.EqualFold(host, p.Seen)
 	p.SendsMail = web.Service.RequireVerified
-	p.SignupSet, p.SignupClosed = web.Service.SignupSet, web.Service.SignupClosed
+	p.SignupSet, p.SignupClosed = web.Service.SignupSet || web.Service.SignupClosed, web.Service.SignupClosed
 	return web.show(w, r, p.status, "setup", view.Page{Title: web.t(r, "setup.title"), NoIndex: true, Body: p})
 }
 
@@ -69,7 +69,7 @@ func (web *Web) testSetupMail(w http.ResponseWriter, r *http.Request, who warran
 		return err
 	}
 	f.removePasswords()
-	refused, err := web.Service.TestMail(r.Context(), who, f.Value("code"), f.Value("email"))
+	refused, err := web.Service.TestMail(r.Context(), who, f.Value("code"), f.Value("email"), f.Value("service_name"))
 	if err != nil {
 		if !web.setErrors(w, r, &f, err) {
 			return err
@@ -87,9 +87,9 @@ func (web *Web) doSetup(w http.ResponseWriter, r *http.Request, who warranty.Pri
 	}
 	who = withDevice(who)
 	session, err := web.Service.SetUp(r.Context(), who, service.SetUp{
-		Code:       f.Value("code"),
-		Register:   warranty.Register{Name: f.Value("name"), Email: f.Value("email"), Password: f.Value("password")},
-		SignupOpen: f.Value("signup") == "open",
+		Code:     f.Value("code"),
+		Register: warranty.Register{Name: f.Value("name"), Email: f.Value("email"), Password: f.Value("password")},
+		Settings: service.ServiceSettings{Name: f.Value("service_name"), SignupClosed: f.Value("signup") != "open"},
 	})
 	if err != nil {
 		if !web.setErrors(w, r, &f, err) {

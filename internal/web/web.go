@@ -322,6 +322,8 @@ func (web *Web) routes() []route {
 		{pattern: "POST /admin/mails/{id}/retry", page: web.operators(web.adminRetryMail), personal: true},
 		{pattern: "POST /admin/mails/{id}/give-up", page: web.operators(web.adminGiveUpMail), personal: true},
 		{pattern: "GET /admin/errors", page: web.operators(web.adminErrors), personal: true},
+		{pattern: "GET /admin/settings", page: web.operators(web.adminSettings), personal: true},
+		{pattern: "POST /admin/settings", page: web.operators(web.changeAdminSettings), personal: true},
 		{pattern: "GET /admin/history", page: web.operators(web.adminHistory), personal: true},
 	}
 }

@@ -103,6 +103,7 @@ var flashes = map[string]BannerKind{
 	"noted":                 Success,
 	"offer_cancelled":       Success,
 	"organization_created":  Success,
+	"settings_saved":        Success,
 	"organization_deleted":  Success,
 	"organization_restored": Success,
 	"password":              Success,

@@ -9,12 +9,14 @@ import (
 // Page is the data of a page's template.
 type Page struct {
 	Title string
-	Nav   string // the current item of the navigation
-	Who   warranty.Principal
-	Flash string // the key of the message about what was just done
-	Undo  string // the address of the form that undoes what was just done
-	Body  any    // the data of the page itself
-	Next  string // where to go after the email address was verified, if not to the overview
+	// Service is the name of the service.
+	Service string
+	Nav     string // the current item of the navigation
+	Who     warranty.Principal
+	Flash   string // the key of the message about what was just done
+	Undo    string // the address of the form that undoes what was just done
+	Body    any    // the data of the page itself
+	Next    string // where to go after the email address was verified, if not to the overview
 	// In is the language of the page, and Zone the time zone of its times.
 	In   *Texts
 	Zone *time.Location

@@ -105,6 +105,8 @@ func (t *Texts) fieldLabel(field string) string {
 		return t.Text("customer.phone")
 	case "note":
 		return t.Text("customer.note")
+	case "color", "sender_name", "postal_address":
+		return t.Text("change." + field)
 	}
 	return t.FieldName(field)
 }
@@ -207,6 +209,8 @@ func (t *Texts) changed(field string, value *string) string {
 		return t.Text("verify.lifetime")
 	case "role":
 		return t.Text("member_role." + text)
+	case "signup":
+		return t.Text("setup.signup_" + text)
 	case "seller_confirmed":
 		if text == "true" {
 			return t.Text("change.yes")
