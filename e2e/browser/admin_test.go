@@ -82,7 +82,7 @@ func (s *site) trouble(t testing.TB, text string) {
 
 // adminPages are the pages of operators that have no id in their address.
 var adminPages = []string{"/admin", "/admin/users", "/admin/users?q=nobody+like+that", "/admin/mails",
-	"/admin/mails?state=failed", "/admin/errors", "/admin/errors?request_id=unknown", "/admin/history"}
+	"/admin/mails?state=failed", "/admin/errors", "/admin/errors?request_id=unknown", "/admin/settings", "/admin/history"}
 
 // TestAdminPagesShowText puts payloads into everything that the admin pages show, and disables an
 // account with the keyboard.
