@@ -284,6 +284,8 @@ func runRecipe(t *testing.T, database, recipe string) {
 		return errors.Join(
 			tx.InsertToken(id, id, warranty.Token{ID: id, Name: "x", ExpiresAt: now.AddDate(1, 0, 0), CreatedAt: now}, hash),
 			tx.InsertSession(store.Session{ID: id, User: id, Secret: hash, Created: now, Expires: now.AddDate(1, 0, 0)}),
+			tx.InsertProof(id, id, id, now),
+			tx.InsertFlow(store.Flow{Hash: hash, Kind: store.FlowSecondStep, User: &id, State: []byte("{}"), Created: now, Expires: now}),
 			tx.InsertCode(hash, store.ForReset, id, now.AddDate(1, 0, 0)),
 			tx.InsertInvitation(id, id, warranty.Invitation{ID: id, Email: "a@a.example", Role: warranty.Admin, CreatedAt: now, ExpiresAt: now}, hash),
 			tx.InsertAddressCode(store.AddressCode{Account: id, Email: "a@a.example", Expires: now}, hash),
@@ -302,7 +304,7 @@ func runRecipe(t *testing.T, database, recipe string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `one_time_codes`, `calendars`, `invitations`, `address_codes`, `offer_codes WHERE transfer = 1 OR signs_in_until IS NOT NULL`, `mails`} {
+	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `session_proofs`, `sign_in_flows`, `one_time_codes`, `calendars`, `invitations`, `address_codes`, `offer_codes WHERE transfer = 1 OR signs_in_until IS NOT NULL`, `mails`} {
 		n := 0
 		if err := db.QueryRow(`SELECT count(*) FROM ` + left).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%s still has %d rows, %v", left, n, err)

@@ -94,14 +94,8 @@ type SignIn struct {
 
 // Check validates the fields that are given.
 func (in *SignIn) Check() error {
-	if in.Flow != "" {
-		return in.checkSecondStep()
-	}
 	var c Checks
-	if in.TOTP != "" || in.RecoveryCode != "" {
-		c.Add("flow", "required", "Send the flow that the first step returned.")
-	}
-	in.Email = c.email("email", in.Email, true)
+	in.Email = c.email("email", in.Email, false)
 	switch {
 	case in.Password != "" && in.Code != "":
 		c.Add("code", "not_both", "Send either password or code, not both.")
@@ -110,31 +104,46 @@ func (in *SignIn) Check() error {
 	case in.Code != "":
 		c.code(in.Code)
 	}
+	in.Flow = c.text("flow", in.Flow, 0, 100)
+	in.TOTP = c.text("totp", in.TOTP, 0, 100)
+	in.RecoveryCode = c.text("recovery_code", in.RecoveryCode, 0, 100)
 	return c.Err()
 }
 
-func (in *SignIn) checkSecondStep() error {
-	var c Checks
-	if in.Email != "" || in.Password != "" || in.Code != "" {
-		c.Add("flow", "not_both", "Send either flow or email with password or code, not both.")
-	}
-	if in.TOTP != "" && in.RecoveryCode != "" {
-		c.Add("recovery_code", "not_both", "Send either totp or recovery_code, not both.")
-	}
-	return c.Err()
-}
-
-// CheckWhole is Check, and also requires a password or a code, or that of a second step.
+// CheckWhole is Check, and also requires an address with a password or a code, or a flow with a second step.
 func (in *SignIn) CheckWhole() error {
 	var c Checks
 	c.Merge(in.Check())
-	switch {
-	case in.Flow != "" && in.TOTP == "" && in.RecoveryCode == "":
-		c.Add("totp", "required", "Send either totp or recovery_code.")
-	case in.Flow == "" && in.Password == "" && in.Code == "":
-		c.Add("password", "required", "Send either password or code.")
+	if in.Flow == "" {
+		in.checkFirstStep(&c)
+	} else {
+		in.checkSecondStep(&c)
 	}
 	return c.Err()
+}
+
+func (in *SignIn) checkFirstStep(c *Checks) {
+	if in.Email == "" {
+		c.Add("email", "required", "This field is required.")
+	}
+	if in.Password == "" && in.Code == "" {
+		c.Add("password", "required", "Send either password or code.")
+	}
+	if in.TOTP != "" || in.RecoveryCode != "" {
+		c.Add("flow", "required", "Send the flow that the first step returned.")
+	}
+}
+
+func (in *SignIn) checkSecondStep(c *Checks) {
+	if in.Email != "" || in.Password != "" || in.Code != "" {
+		c.Add("flow", "not_both", "Send either flow or email with password or code, not both.")
+	}
+	switch {
+	case in.TOTP != "" && in.RecoveryCode != "":
+		c.Add("recovery_code", "not_both", "Send either totp or recovery_code, not both.")
+	case in.TOTP == "" && in.RecoveryCode == "":
+		c.Add("totp", "required", "Send either totp or recovery_code.")
+	}
 }
 
 // RequestSignInCode is the input of auth.request_code.

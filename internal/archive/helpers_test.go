@@ -149,6 +149,10 @@ func organize(t testing.TB, w *servertest.World, admin, member person) {
 		return errors.Join(tx.InsertMember(o.ID, member.User.ID, warranty.Viewer, warranty.MailChoices{}, now),
 			tx.InsertAddress(o.ID, address),
 			tx.InsertSetupCode(warranty.HashCode("B"), now.Add(time.Hour)),
+			tx.InsertProof(admin.CredentialID, o.ID, w.Service.NewID(), now),
+			tx.InsertFlow(store.Flow{Hash: warranty.HashCode("F"), Kind: store.FlowSecondStep, User: &admin.User.ID, State: []byte("{}"),
+				Created: now, Expires: now.Add(time.Hour)}),
+			tx.InsertRecoveryCode(admin.User.ID, warranty.HashRecoveryCode("R"), now), // it stays
 			tx.InsertAskedCode(store.Taking{Warranty: warranty.Warranty{ID: o.ID}, Giver: o.ID, MadeBy: admin.User.ID},
 				store.AskedCode{
 					Page: warranty.HashCode("P"), Email: "next@people.example", Link: warranty.HashCode("L"),

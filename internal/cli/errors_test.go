@@ -18,18 +18,20 @@ func TestEveryRefusalHasItsExitCode(t *testing.T) {
 		exitServer: {warranty.Internal, warranty.Unavailable},
 		exitUsage: {
 			warranty.MalformedRequest, warranty.MethodNotAllowed, warranty.NotAcceptable, warranty.BodyTooLarge,
-			warranty.UnsupportedMediaType, warranty.ValidationFailed, warranty.PreconditionRequired,
+			warranty.UnsupportedMediaType, warranty.ValidationFailed, warranty.InvalidCode, warranty.PreconditionRequired,
 		},
 		exitNotFound: {warranty.NotFound, warranty.FileMissing},
 		exitCredential: {
 			warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
 			warranty.SessionExpired, warranty.InsufficientScope, warranty.SessionRequired, warranty.RoleNotAllowed,
-			warranty.EmailNotVerified, warranty.AccountNotAllowed,
+			warranty.EmailNotVerified, warranty.AccountNotAllowed, warranty.SecondFactorRequired, warranty.ConfirmationRequired,
+			warranty.TwoStepRequired, warranty.SSORequired,
 		},
 		exitRateLimited: {warranty.RateLimited, warranty.IPThrottled},
 		exitConflict: {
 			warranty.TokenLimitReached, warranty.InvalidTransition, warranty.AlreadyExists, warranty.PreconditionFailed,
-			warranty.IdempotencyKeyReused, warranty.LastAdmin, warranty.InUse,
+			warranty.IdempotencyKeyReused, warranty.LastAdmin, warranty.InUse, warranty.LastMethod,
+			warranty.IdentityInUse, warranty.BreakGlassRequired,
 		},
 	} {
 		for _, code := range codes {

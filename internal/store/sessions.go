@@ -72,3 +72,10 @@ func (t *Tx) DeleteOtherSessions(user, kept warranty.ID) error {
 	}
 	return t.later(endSessions+` WHERE user_id = $1 AND id <> $2`, user, kept)
 }
+
+// InsertProof notes that the person of a session proved to the provider of an organization who they are.
+func (t *Tx) InsertProof(session, organization, provider warranty.ID, now time.Time) error {
+	return t.later(`INSERT INTO session_proofs (session_id, account_id, provider_id, proved_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (session_id, account_id) DO UPDATE SET provider_id = excluded.provider_id, proved_at = excluded.proved_at`,
+		session, organization, provider, now)
+}

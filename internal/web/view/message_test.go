@@ -251,7 +251,7 @@ func (p finder) call(n *ast.CallExpr) {
 	case *ast.Ident:
 		name = f.Name
 	}
-	at, ok := map[string]int{"Add": 2, "Refuse": 1, "Textf": 0, "wrongf": 1, "refuseFile": 0, "New": 0}[name]
+	at, ok := map[string]int{"Add": 2, "Refuse": 1, "Textf": 0, "wrongf": 1, "WrongCode": 1, "refuseFile": 0, "New": 0}[name]
 	if !ok || len(n.Args) <= at {
 		return
 	}
