@@ -37,10 +37,12 @@ var secondFactorNames = namesOf(SecondPasskey, SecondTOTP, SecondRecoveryCode)
 // Values lists the known second factors.
 func (SecondFactor) Values() []string { return secondFactorNames }
 
-// Limits of sign-ins that are not complete.
+// Limits of sign-ins and sessions.
 const (
 	// FlowLifetime is how long a sign-in waits for its second step, or for the answer of a provider.
 	FlowLifetime = 10 * time.Minute
+	// ConfirmationLifetime is how long a session stays confirmed.
+	ConfirmationLifetime = 15 * time.Minute
 	// FlowTries is the number of codes that can be entered for a sign-in.
 	FlowTries = 5
 )

@@ -95,6 +95,7 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 		SecretHash:   hash,
 		Admin:        c.Admin,
 		SignedInAt:   c.CreatedAt,
+		ConfirmedAt:  c.ConfirmedAt,
 		Scopes:       warranty.AllScopes,
 		RateLimit:    s.RateLimit,
 		ExpiresAt:    c.ExpiresAt,

@@ -19,6 +19,7 @@ type Credential struct {
 	Disabled      bool
 	Admin         bool      // a session of an operator
 	CreatedAt     time.Time // of a session
+	ConfirmedAt   time.Time // of a session
 	TokenName     string
 	Client        string // of a connected app
 	Scopes        warranty.Scopes
@@ -135,19 +136,20 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var c Credential
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.language, u.zone, u.disabled_at, u.admin_since, s.id, s.created_at,
-			s.expires_at, s.secret_hash
+			s.confirmed_at, s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1 AND u.kind = `+kindPerson,
 		func(r *engine.Row) {
 			c = Credential{
-				User:      readUser(r),
-				Locale:    warranty.Locale{Language: r.Text(), Zone: r.Text()},
-				Disabled:  r.Set(),
-				Admin:     r.Set(),
-				ID:        r.ID(),
-				CreatedAt: r.Time(),
-				ExpiresAt: r.Time(),
-				Scopes:    warranty.AllScopes,
-				Hash:      warranty.Hash(r.Bytes()),
+				User:        readUser(r),
+				Locale:      warranty.Locale{Language: r.Text(), Zone: r.Text()},
+				Disabled:    r.Set(),
+				Admin:       r.Set(),
+				ID:          r.ID(),
+				CreatedAt:   r.Time(),
+				ConfirmedAt: r.Time(),
+				ExpiresAt:   r.Time(),
+				Scopes:      warranty.AllScopes,
+				Hash:        warranty.Hash(r.Bytes()),
 			}
 			c.Account = warranty.OwnAccount(c.User)
 		}, secret)
