@@ -93,6 +93,32 @@ var (
 		Summary: "Change your password. All sessions end, and a new one is returned.",
 		Errors:  []warranty.Code{warranty.InvalidCredential},
 	})
+	ListSessions = define[warranty.ListSessions, warranty.AccountSessions](Spec{
+		Name:    "sessions.list",
+		Method:  http.MethodGet,
+		Base:    Host,
+		Path:    "/account/sessions",
+		Auth:    SessionOnly,
+		Summary: "List where you are signed in: your sessions, the most recently used first.",
+	})
+	EndSession = define[warranty.EndSession, warranty.None](Spec{
+		Name:    "sessions.end",
+		Method:  http.MethodDelete,
+		Base:    Host,
+		Path:    "/account/sessions/{id}",
+		Auth:    SessionOnly,
+		Summary: "End one of your sessions. Another one than the current one needs a confirmed session.",
+		Errors:  []warranty.Code{warranty.ConfirmationRequired},
+	})
+	EndOtherSessions = define[warranty.EndOtherSessions, warranty.None](Spec{
+		Name:    "sessions.end_others",
+		Method:  http.MethodDelete,
+		Base:    Host,
+		Path:    "/account/sessions",
+		Auth:    SessionOnly,
+		Summary: "End all your sessions but the current one, which must be confirmed.",
+		Errors:  []warranty.Code{warranty.ConfirmationRequired},
+	})
 	GetAuthStatus = define[warranty.GetAuthStatus, warranty.AuthStatus](Spec{
 		Name:    "auth.status",
 		Method:  http.MethodGet,
@@ -135,4 +161,7 @@ var accountOperations = []*Spec{
 	ChangePassword.Spec,
 	GetAccount.Spec,
 	UpdateAccount.Spec,
+	ListSessions.Spec,
+	EndSession.Spec,
+	EndOtherSessions.Spec,
 }

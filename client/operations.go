@@ -355,6 +355,23 @@ func (c *Client) UpdateAccount(ctx context.Context, in warranty.UpdateAccount) (
 	return Call(ctx, c, api.UpdateAccount, in)
 }
 
+// ListSessions lists the sessions of the user, the most recently used first. It requires a session.
+func (c *Client) ListSessions(ctx context.Context) (warranty.AccountSessions, error) {
+	return Call(ctx, c, api.ListSessions, warranty.ListSessions{})
+}
+
+// EndSession ends a session of the user. It requires a session.
+func (c *Client) EndSession(ctx context.Context, in warranty.EndSession) error {
+	_, err := Call(ctx, c, api.EndSession, in)
+	return err
+}
+
+// EndOtherSessions ends all sessions of the user but the current one. It requires a session.
+func (c *Client) EndOtherSessions(ctx context.Context, in warranty.EndOtherSessions) error {
+	_, err := Call(ctx, c, api.EndOtherSessions, in)
+	return err
+}
+
 // Operations returns the operations of an integration token, bound to this client,
 // for the MCP server over stdio. Each returns an api.Relayed.
 func (c *Client) Operations() []api.Bound {

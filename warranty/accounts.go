@@ -15,6 +15,10 @@ const (
 	SessionLifetime = 12 * time.Hour
 	// WebSessionLifetime applies to sessions in a browser.
 	WebSessionLifetime = 30 * 24 * time.Hour
+	// SessionIdle is how long a session lasts without being used. Those of programs have ended before.
+	SessionIdle = 7 * 24 * time.Hour
+	// SeenInterval is how often the last use of a session is written at most.
+	SeenInterval = 5 * time.Minute
 	// CodeMailWindow is the rate-limit window of emailed codes. No code has a shorter
 	// lifetime: a user who is denied another code still has a working one.
 	CodeMailWindow     = 15 * time.Minute

@@ -99,6 +99,8 @@ type Principal struct {
 	// neither.
 	Admin      bool
 	SignedInAt time.Time
+	// Method is how the person of a session signed in. Tokens have none.
+	Method SignInMethod
 	// ConfirmedAt is when the person of a session last proved who they are. Tokens have none.
 	ConfirmedAt time.Time
 	// Address is the network by which the caller is throttled: an IPv4 address or an

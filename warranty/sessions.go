@@ -62,3 +62,38 @@ func WrongCode(field, format string, args ...any) *Error {
 	e.Fields = c.Fields
 	return e
 }
+
+// MaxSessions is the number of sessions that a person can have. At the next sign-in the longest unused one ends.
+const MaxSessions = 50
+
+// AccountSession is a session as its person sees it, without its secret.
+type AccountSession struct {
+	ID         ID            `json:"id" doc:"Identifier of the session."`
+	Current    bool          `json:"current" doc:"Whether it is the session of this request."`
+	Method     *SignInMethod `json:"method" doc:"How you signed in, unless it was before version 1.1."`
+	Second     *SecondFactor `json:"second" doc:"The second step of the sign-in, if there was one."`
+	Program    string        `json:"program" doc:"The browser or program, if we know it, or empty."`
+	System     string        `json:"system" doc:"The operating system, if we know it, or empty."`
+	Network    string        `json:"network" doc:"The network address of the sign-in without its last part."`
+	CreatedAt  time.Time     `json:"created_at" doc:"When you signed in."`
+	LastSeenAt time.Time     `json:"last_seen_at" doc:"When the session was last used. Updated at most every 5 minutes."`
+	ExpiresAt  time.Time     `json:"expires_at" doc:"When the session ends. It ends earlier if it is not used for 7 days."`
+}
+
+// AccountSessions is the response of sessions.list.
+type AccountSessions struct {
+	Sessions []AccountSession `json:"sessions" doc:"The sessions, the most recently used first."`
+}
+
+// ListSessions is the input of sessions.list.
+type ListSessions struct{}
+
+// EndSession is the input of sessions.end.
+type EndSession struct {
+	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the session."`
+}
+
+// EndOtherSessions is the input of sessions.end_others.
+type EndOtherSessions struct {
+	Others bool `json:"others,omitzero" in:"query" doc:"Must be true." example:"true"`
+}

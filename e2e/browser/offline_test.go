@@ -89,7 +89,7 @@ func TestOfflineShowsTheLastList(t *testing.T) {
 		tab.until(t, `(caches.keys().then((names) => { window.names = names.join(); }), !/seen-/.test(window.names ?? "seen-"))`)
 	}
 	ended := kept()
-	b.mustOpen(t, "/settings/profile")
+	b.mustOpen(t, "/settings/security")
 	eval[bool](t, b, `(document.querySelector("form[action$=sign-out-everywhere]").requestSubmit(), true)`)
 	b.until(t, `location.pathname === "/sign-in"`)
 	b.signIn(t, email, lab.Password)

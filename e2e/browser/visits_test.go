@@ -170,7 +170,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
 		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/documents/versions",
-		"/take", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
+		"/take", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile", "/settings/security",
 		"/settings/calendar", "/settings/replies", "/settings/email", "/shortcuts", "/help", "/handed-over", "/settings/apps",
 		consent("http://127.0.0.1"))
 	const away = "https://atlas-assistant.example/callback"
@@ -320,8 +320,8 @@ func byForms() []visit {
 			b.fill(t, "#days", "30, x")
 			return b.click(t, `form[action="/settings/email"] button`)
 		}},
-		{who: tinkerer, path: "/settings/profile, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
-			b.mustOpen(t, "/settings/profile")
+		{who: tinkerer, path: "/settings/security, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/settings/security")
 			b.fill(t, "#current_password", "not this one", "#new_password", "another long password")
 			return b.press(t, "Change password")
 		}},

@@ -129,6 +129,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		updated, updated.Changes[0],
 		warranty.Account{User: user, Mails: mails}, mails,
 		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
+		sampleSession(), warranty.AccountSessions{Sessions: []warranty.AccountSession{sampleSession()}},
 		warranty.DayUsage{Date: warranty.DateOf(sampleNow), Requests: 214},
 		warranty.Session{
 			AccessToken: sampleSecret(warranty.SessionSecret),
@@ -443,6 +444,14 @@ func sampleClaimOn(w warranty.Warranty) warranty.Claim {
 	}
 }
 
+func sampleSession() warranty.AccountSession {
+	return warranty.AccountSession{
+		ID: sampleID(0x20), Current: true, Method: new(warranty.MethodPassword), Program: "Firefox", System: "macOS",
+		Network: "192.0.2.x", CreatedAt: sampleNow.Add(-time.Hour), LastSeenAt: sampleNow,
+		ExpiresAt: sampleNow.Add(warranty.WebSessionLifetime - time.Hour),
+	}
+}
+
 func sampleToken() warranty.Token {
 	used := sampleNow.Add(-40 * time.Second)
 	t := warranty.Token{
@@ -506,6 +515,7 @@ func sampleInputs() map[reflect.Type]any {
 			CustomerName: "Kim Larsen",
 			Print:        new(true),
 		},
+		&warranty.EndOtherSessions{Others: true},
 		&warranty.LookupWarranties{Items: []warranty.LookupItem{
 			{ExternalID: *w.ExternalID},
 			{SerialNumber: "K-1", ProductName: "Kettle"},

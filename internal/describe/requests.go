@@ -62,6 +62,7 @@ var variables = []struct {
 	{sampleID(13).String(), "CUSTOMER_ID", "Id of a customer of the organization", false},
 	{sampleID(14).String(), "OTHER_CUSTOMER_ID", "Id of another customer of the organization", false},
 	{sampleID(15).String(), "BULK_ID", "Id of an action on many claims", false},
+	{sampleID(0x20).String(), "SESSION_ID", "Id of one of your sessions", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
@@ -203,6 +204,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"replies":            sampleID(11),
 		"customers":          sampleID(13),
 		"bulk":               sampleID(15),
+		"account":            sampleID(0x20), // a session
 	}[noun]
 }
 

@@ -33,7 +33,7 @@ func TestWellKnownAddresses(t *testing.T) {
 	equal(t, "contact", values["Contact"], "mailto:security@w.example")
 	equal(t, "canonical", values["Canonical"], servertest.PublicURL+"/.well-known/security.txt")
 	equal(t, "another method", w.Browser(t).Post("/.well-known/security.txt").Status, 405)
-	w.Browser(t).Get("/.well-known/change-password").Leads(t, "changing the password", "/settings/profile#password")
+	w.Browser(t).Get("/.well-known/change-password").Leads(t, "changing the password", "/settings/security#password")
 	without := newWorld(t, servertest.SQLite(t))
 	equal(t, "without a contact", without.Browser(t).Get("/.well-known/security.txt").Status, 404)
 }

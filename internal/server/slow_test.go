@@ -34,7 +34,7 @@ func TestSlowRequestsAreLoggedWithTheReason(t *testing.T) {
 	changed := make(chan struct{})
 	go func() {
 		defer close(changed)
-		b.Post("/settings/profile/sign-out-everywhere")
+		b.Post("/settings/security/sign-out-everywhere")
 	}()
 	reader, writer := io.Pipe()
 	go func() {
@@ -56,7 +56,7 @@ func TestSlowRequestsAreLoggedWithTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-changed
-	requestLine(w, t, "POST /settings/profile/sign-out-everywhere")
+	requestLine(w, t, "POST /settings/security/sign-out-everywhere")
 	lines := logged(w, "slow request")
 	for _, line := range lines {
 		reason, _ := line["reason"].(string)

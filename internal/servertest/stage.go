@@ -35,7 +35,7 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	s.made++
 	who := s.Account
 	switch op.Name {
-	case api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name:
+	case api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name, api.EndOtherSessions.Name:
 		who = s.register(true) // the operation may end the sessions that other examples use
 	case api.VerifyEmail.Name, api.SendVerification.Name, api.RequestPasswordReset.Name:
 		who = s.register(false)
@@ -48,6 +48,15 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		who.Session = s.session
 	}
 	values := map[string]string{"EMAIL": who.Email, "PASSWORD": who.Password, "SVC_SESSION": who.Session}
+	if op.Name == api.EndSession.Name {
+		var list warranty.AccountSessions
+		s.send(http.StatusOK, s.signIn(who), api.ListSessions.Spec, nil, &list)
+		for _, one := range list.Sessions {
+			if one.Current {
+				values["SESSION_ID"] = one.ID.String()
+			}
+		}
+	}
 	if op.Auth == api.Credential {
 		if s.key == "" {
 			s.key = s.token(who, "Examples").Secret

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"warranty.example/svc/api"
@@ -26,6 +25,9 @@ func (s *Service) accountOperations() []api.Bound {
 		api.Bind(api.ChangePassword, s.ChangePassword),
 		api.Bind(api.GetAccount, s.GetAccount),
 		api.Bind(api.UpdateAccount, s.UpdateAccount),
+		api.Bind(api.ListSessions, s.ListSessions),
+		api.Bind(api.EndSession, s.EndSession),
+		api.Bind(api.EndOtherSessions, s.EndOtherSessions),
 	}
 }
 
@@ -115,41 +117,6 @@ func (s *Service) signupClosed(ctx context.Context) (bool, error) {
 	}
 	set, err := s.Store.ServiceSettings(ctx)
 	return set.SignupClosed, err
-}
-
-// SignOut ends the session of the request.
-func (s *Service) SignOut(ctx context.Context, p warranty.Principal, _ warranty.SignOut) (warranty.None, error) {
-	err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(p.CredentialID) })
-	if errors.Is(err, warranty.ErrNotFound) {
-		return warranty.None{}, nil // the session has ended already
-	}
-	if err == nil {
-		s.logEnd(ctx, p, p.User.ID, "signed out")
-	}
-	return warranty.None{}, err
-}
-
-// SignOutEverywhere ends all sessions of the principal, including that of the request, and sign-ins that are not complete.
-func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) error {
-	err := s.writeLocked(ctx, p.Self(), func(tx *store.Tx, _ store.Account) error {
-		if err := tx.StopSigningIn(p.User.ID); err != nil {
-			return err
-		}
-		if err := tx.DeleteFlows(p.User.ID); err != nil {
-			return err
-		}
-		return tx.DeleteSessions(p.User.ID)
-	})
-	if err == nil {
-		s.logEnd(ctx, p, p.User.ID, "signed out everywhere")
-	}
-	return err
-}
-
-// logEnd logs what a person did to their ways of signing in.
-func (s *Service) logEnd(ctx context.Context, p warranty.Principal, user warranty.ID, what string) {
-	s.Log.InfoContext(ctx, what, "request_id", api.CallerOf(ctx).RequestID, "ip", p.Address, "door", p.Door.String(),
-		"user", user.String())
 }
 
 // VerifyEmail verifies the principal's address with an emailed code. The records that

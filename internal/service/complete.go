@@ -77,6 +77,9 @@ func (c *completion) complete(tx *store.Tx, user warranty.ID) (signedIn bool, er
 	if err := c.endEarlier(tx); err != nil {
 		return false, err
 	}
+	if err := tx.EndUnusedSessions(account.ID, warranty.MaxSessions-1, c.row.Created); err != nil {
+		return false, err
+	}
 	c.row.User, c.row.Second = account.ID, c.second
 	if err := tx.InsertSession(c.row); err != nil {
 		return false, err

@@ -82,9 +82,13 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 	if err := checkCredential(c, hash, err); err != nil {
 		return warranty.Principal{}, err
 	}
-	if !s.Now().Before(c.ExpiresAt) {
+	now := s.now()
+	if !now.Before(c.ExpiresAt) || !now.Before(c.SeenAt.Add(warranty.SessionIdle)) {
 		return warranty.Principal{}, warranty.Refuse(warranty.SessionExpired,
 			"Your session has expired. Sign in again.")
+	}
+	if !now.Before(c.SeenAt.Add(warranty.SeenInterval)) {
+		s.seen.add(c.ID, now)
 	}
 	return warranty.Principal{
 		User:         c.User,
@@ -96,6 +100,7 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 		Admin:        c.Admin,
 		SignedInAt:   c.CreatedAt,
 		ConfirmedAt:  c.ConfirmedAt,
+		Method:       c.Method,
 		Scopes:       warranty.AllScopes,
 		RateLimit:    s.RateLimit,
 		ExpiresAt:    c.ExpiresAt,

@@ -361,7 +361,18 @@ func personEvents() map[string]endingEvent {
 			return nil
 		},
 		"sign-out everywhere": func(t *testing.T, s *endingScene) *world {
-			s.browser.Post("/settings/profile/sign-out-everywhere").Leads(t, "signing out", "/sign-in")
+			s.browser.Post("/settings/security/sign-out-everywhere").Leads(t, "signing out", "/sign-in")
+			return nil
+		},
+		"other sessions ended": func(t *testing.T, s *endingScene) *world {
+			_, secret, _ := strings.Cut(s.browser.Cookie, "=")
+			who, err := s.Service.Authenticate(ctx, secret, false)
+			if err == nil {
+				_, err = s.Service.EndOtherSessions(ctx, who, warranty.EndOtherSessions{Others: true})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 			return nil
 		},
 		"new sign-in in the same browser": func(t *testing.T, s *endingScene) *world {

@@ -145,7 +145,7 @@ func (w *world) session(u warranty.User, lifetime time.Duration) person {
 	p := person{
 		session: secret(w.T, warranty.SessionSecret),
 		Principal: warranty.Principal{User: u, Account: warranty.OwnAccount(u), Credential: warranty.BySession, CredentialID: w.Service.NewID(),
-			Scopes: warranty.AllScopes, RateLimit: 1_000_000, ExpiresAt: now.Add(lifetime), Door: warranty.DoorAPI},
+			Scopes: warranty.AllScopes, RateLimit: 1_000_000, ExpiresAt: now.Add(lifetime), ConfirmedAt: now, Door: warranty.DoorAPI},
 	}
 	w.write(func(tx *store.Tx) error {
 		return tx.InsertSession(store.Session{ID: p.CredentialID, User: u.ID, Secret: warranty.HashSecret(p.session),

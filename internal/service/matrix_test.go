@@ -654,6 +654,11 @@ var rows = []row{
 	allRoles(
 		row{operation: "auth.sign_out", sessionOnly: true, request: send("DELETE", "/api/auth/sessions/current", nil)},
 		gone),
+	allRoles(row{operation: "sessions.list", sessionOnly: true, request: get("/api/account/sessions")}, ok),
+	owners(row{operation: "sessions.end", sessionOnly: true, request: send("DELETE", "/api/account/sessions/{session}", nil)},
+		gone),
+	allRoles(row{operation: "sessions.end_others", sessionOnly: true,
+		request: send("DELETE", "/api/account/sessions?others=true", nil)}, gone),
 	allRoles(row{
 		operation:   "auth.send_verification",
 		sessionOnly: true,
@@ -795,6 +800,7 @@ func newStage(w *world, unverified bool) *stage {
 		"trashed":           trashed.ID.String(),
 		"waiting":           waiting.ID.String(),
 		"handover code":     slip,
+		"session":           s.ownerIs.CredentialID.String(),
 		"token":             token.String(),
 		"transfer code":     offer.Code,
 		"seller":            s.sellerIs.User.Email,

@@ -83,6 +83,7 @@ type Service struct {
 
 	passwords *passwords
 	usage     *usage
+	seen      *seen
 	requests  *requestLog
 	errors    *errorLog
 	delivery  *delivery
@@ -135,6 +136,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		paperWait: paperWait,
 		passwords: newPasswords(),
 		usage:     newUsage(),
+		seen:      newSeen(),
 		requests:  newRequestLog(),
 		errors:    newErrorLog(),
 		delivery:  &delivery{},

@@ -70,11 +70,12 @@ func (s *Service) Used(p warranty.Principal) {
 	s.usage.add(store.TokenUse{Token: p.CredentialID, Day: warranty.DateOf(now), Requests: 1, Last: now})
 }
 
-// FlushUsage writes usage counts, requests and server errors. It keeps them if a write fails.
+// FlushUsage writes usage counts, requests and server errors, and keeps them if a write fails; and the last uses of
+// sessions.
 func (s *Service) FlushUsage(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return errors.Join(s.flushUses(ctx), s.flushRequests(ctx), s.flushErrors(ctx))
+	return errors.Join(s.flushUses(ctx), s.flushSeen(ctx), s.flushRequests(ctx), s.flushErrors(ctx))
 }
 
 // flushUses writes a batch of counts. A failed batch is written again unchanged, because

@@ -17,9 +17,11 @@ type Credential struct {
 	Account       warranty.Acting // that it acts for
 	Locale        warranty.Locale // that the person chose; of a token, the language of who made it
 	Disabled      bool
-	Admin         bool      // a session of an operator
-	CreatedAt     time.Time // of a session
-	ConfirmedAt   time.Time // of a session
+	Admin         bool                  // a session of an operator
+	CreatedAt     time.Time             // of a session
+	ConfirmedAt   time.Time             // of a session
+	SeenAt        time.Time             // of a session
+	Method        warranty.SignInMethod // of a session
 	TokenName     string
 	Client        string // of a connected app
 	Scopes        warranty.Scopes
@@ -136,7 +138,7 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var c Credential
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.language, u.zone, u.disabled_at, u.admin_since, s.id, s.created_at,
-			s.confirmed_at, s.expires_at, s.secret_hash
+			s.confirmed_at, `+lastSeen+`, s.method, s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1 AND u.kind = `+kindPerson,
 		func(r *engine.Row) {
 			c = Credential{
@@ -147,6 +149,8 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 				ID:          r.ID(),
 				CreatedAt:   r.Time(),
 				ConfirmedAt: r.Time(),
+				SeenAt:      r.Time(),
+				Method:      enum[warranty.SignInMethod](r),
 				ExpiresAt:   r.Time(),
 				Scopes:      warranty.AllScopes,
 				Hash:        warranty.Hash(r.Bytes()),

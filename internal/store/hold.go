@@ -36,11 +36,14 @@ func (t *Tx) HoldCredential(p warranty.Principal, needed warranty.MemberRole, no
 		}
 		refusal := warranty.Refuse(warranty.SessionExpired, "Your session ended during this request. Sign in again.")
 		const valid = `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
-			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL`
+			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL
+				AND CASE WHEN c.seen_at > c.created_at THEN c.seen_at ELSE c.created_at END > $3`
+		idle := now.Add(-warranty.SessionIdle)
 		if p.SecretHash == (warranty.Hash{}) { // a job goes on with its session, whatever its secret is now
-			return t.tx.Expect(t.ctx, refusal, valid, p.CredentialID, now)
+			return t.tx.Expect(t.ctx, refusal, valid, p.CredentialID, now, idle)
 		}
-		return t.tx.Expect(t.ctx, refusal, valid+` AND c.secret_hash = $3`, p.CredentialID, now, p.SecretHash)
+		return t.tx.Expect(t.ctx, refusal, valid+` AND c.secret_hash = $4`, p.CredentialID, now, idle,
+			p.SecretHash)
 	}
 	if err := t.hold(`SELECT 1 FROM tokens WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
 		return err

@@ -89,8 +89,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		// Ended sessions are kept for a week, so that clients get "expired" and not "invalid". Rows
 		// locked by others are left for the next sweep.
 		if err := t.later(`DELETE FROM sessions WHERE id IN
-			(SELECT id FROM sessions WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
-			now.Add(-7*24*time.Hour)); err != nil {
+			(SELECT id FROM sessions WHERE expires_at <= $1 OR seen_at <= $2 AND created_at <= $2
+				/*pg: FOR UPDATE SKIP LOCKED */)`,
+			now.Add(-7*24*time.Hour), now.Add(-7*24*time.Hour-warranty.SessionIdle)); err != nil {
 			return err
 		}
 		if err := t.sweepFlows(now); err != nil {

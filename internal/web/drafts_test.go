@@ -194,7 +194,7 @@ func TestWebButtonOutlivesItsSession(t *testing.T) {
 		"/warranties/" + record.ID + "/transfer":        "/warranties/" + record.ID,
 		"/warranties/" + record.ID + "/transfer/cancel": "/warranties/" + record.ID,
 		"/settings/api/tokens/" + token + "/revoke":     "/settings/api/tokens/" + token,
-		"/settings/profile/password":                    "/settings/profile",
+		"/settings/security/password":                   "/settings/security",
 		"/settings/calendar/delete":                     "/settings/calendar",
 		"/warranties/bulk":                              "/warranties",
 		"/warranties/views":                             "/warranties",
@@ -220,7 +220,7 @@ func TestWebKeptFormIsNoWayIn(t *testing.T) {
 	olga := w.Verified("Olga")
 	record := w.Warranty(olga.Session, nil)
 	for _, action := range []string{
-		"/warranties/" + record.ID + "/delete", "/warranties/" + record.ID, "/warranties", "/settings/profile/password", "/sign-in", "/sign-out",
+		"/warranties/" + record.ID + "/delete", "/warranties/" + record.ID, "/warranties", "/settings/security/password", "/sign-in", "/sign-out",
 		"//evil.example/warranties", "https://evil.example/warranties", `/\evil.example`, "/nowhere", "", "/warranties/../documents", "/warranties/../settings/api/tokens",
 	} {
 		b := w.Browser(t)

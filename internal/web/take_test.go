@@ -146,7 +146,7 @@ func TestWebTake(t *testing.T) {
 	uploaded.Leads(t, "the receipt", "/warranties/"+made.ID+"?done=uploaded")
 
 	// Without a password: a mailed code signs in, and settings set one.
-	b.Get("/settings/profile").Says(t, "the profile", 200, "You have no password", `action="/reset-password"`)
+	b.Get("/settings/security").Says(t, "the profile", 200, "You have no password", `action="/reset-password"`)
 	b.Post("/sign-out").Leads(t, "signing out", "/sign-in")
 	b.Post("/sign-in/codes", "email", "sam@people.example").Says(t, "a code to sign in", 200)
 	b.Post("/sign-in/code", "email", "sam@people.example", "code", w.MailedCode("sam@people.example")).Leads(t, "signing in", "/")
@@ -154,7 +154,7 @@ func TestWebTake(t *testing.T) {
 	b.Post("/reset-password/confirm", "code", w.MailedCode("sam@people.example"), "password", "a new "+servertest.Password).
 		Leads(t, "setting a password", "/sign-in?done=password")
 	b.Post("/sign-in", "email", "sam@people.example", "password", "a new "+servertest.Password).Leads(t, "with the password", "/")
-	b.Get("/settings/profile").Says(t, "the profile", 200, "Current password")
+	b.Get("/settings/security").Says(t, "the profile", 200, "Current password")
 
 	// Who comes later.
 	late := w.Browser(t)
@@ -340,7 +340,7 @@ func TestWebTakeByAccountOwner(t *testing.T) {
 	b.Post("/take/register", "code", slip, "email", kim.Email, "flow", flowOf(asked), "mail_code", w.MailedDigits(kim.Email)).
 		Leads(t, "registering", "/take/done/"+made.ID)
 	ownerIs(t, w, kim.Session, made.ID)
-	b.Get("/settings/profile").Says(t, "the profile", 200, "Kim", "Current password")
+	b.Get("/settings/security").Says(t, "the profile", 200, "Kim", "Current password")
 
 	squatter := w.Person("Vic") // registered the address without proving it
 	made = halden.issues(nil)

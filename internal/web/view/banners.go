@@ -118,6 +118,8 @@ var flashes = map[string]BannerKind{
 	"revoked":               Success,
 	"role_changed":          Success,
 	"saved":                 Success,
+	"session_ended":         Success,
+	"sessions_ended":        Success,
 	"seller_left":           Success,
 	"set_up":                Success,
 	"sent":                  Success,

@@ -162,6 +162,8 @@ var icons = map[string]string{
 	"table":   `<path d="M4 5h16v14H4zM4 10h16M4 14.500h16M10 5v14"/>`,
 	"tag":     `<path d="M4 4h8l8 8-8 8-8-8z"/><path d="M8.500 8.500v.1"/>`,
 	"print":   `<path d="M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z"/>`,
+	"key":     `<circle cx="8" cy="15" r="4"/><path d="m11 12 8-8m-3 3 3 3"/>`,
+	"device":  `<path d="M5 5h14v10H5zM2 19h20"/>`,
 	"mail":    `<path d="M4 6h16v12H4z"/><path d="m4 7 8 6 8-6"/>`,
 	"check":   `<path d="m5 12.500 4.500 4.500L19 7"/>`,
 	"phone":   `<path d="M5 4h4l2 5-2.500 2a11 11 0 0 0 5 5l2-2.500 5 2v4c0 1-1 1.500-2 1.500C10 21 3 14 3.500 6c0-1 .5-2 1.500-2z"/>`,
