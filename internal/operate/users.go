@@ -20,10 +20,10 @@ import (
 func userCommand() *cobra.Command {
 	user := &cobra.Command{
 		Use:   "user",
-		Short: "List, add, disable and delete accounts, reset passwords, revoke tokens",
+		Short: "List, add, disable and delete accounts, reset passwords, revoke tokens, end sessions",
 		RunE: func(*cobra.Command, []string) error {
-			return UsageError{errors.New("missing command: list, add, password, disable, enable, delete, tokens or admin; " +
-				"see svcd user --help")}
+			return UsageError{errors.New("missing command: list, add, password, disable, enable, delete, tokens, sessions, " +
+				"sign-out or admin; see svcd user --help")}
 		},
 	}
 	user.AddCommand(listCommand(), addCommand(), passwordCommand(), disableCommand(),
@@ -32,7 +32,8 @@ func userCommand() *cobra.Command {
 			"enabled", (*service.Service).EnableUser),
 		deleteCommand("delete EMAIL", "Disable an account, and erase it and the records that only it can see after 30 days",
 			oneEmail),
-		tokensCommand("tokens EMAIL", "List the integration tokens of an account, or revoke one", oneEmail), adminCommand())
+		tokensCommand("tokens EMAIL", "List the integration tokens of an account, or revoke one", oneEmail), sessionsCommand(),
+		signOutCommand(), adminCommand())
 	return user
 }
 
