@@ -119,6 +119,16 @@ var (
 		Summary: "End all your sessions but the current one, which must be confirmed.",
 		Errors:  []warranty.Code{warranty.ConfirmationRequired},
 	})
+	ConfirmSession = define[warranty.ConfirmSession, warranty.Session](Spec{
+		Name:   "auth.confirm",
+		Method: http.MethodPost,
+		Base:   Host,
+		Path:   "/auth/confirm",
+		Auth:   SessionOnly,
+		Summary: "Confirm that it is you, for 15 minutes. The session gets a new secret, which is returned; the old one ends " +
+			"at once.",
+		Errors: []warranty.Code{warranty.InvalidCredential, warranty.InvalidCode, warranty.RateLimited},
+	})
 	GetAuthStatus = define[warranty.GetAuthStatus, warranty.AuthStatus](Spec{
 		Name:    "auth.status",
 		Method:  http.MethodGet,
@@ -159,6 +169,7 @@ var accountOperations = []*Spec{
 	RequestPasswordReset.Spec,
 	ResetPassword.Spec,
 	ChangePassword.Spec,
+	ConfirmSession.Spec,
 	GetAccount.Spec,
 	UpdateAccount.Spec,
 	ListSessions.Spec,

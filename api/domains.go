@@ -25,7 +25,7 @@ var (
 		Auth:    SessionOnly,
 		Status:  http.StatusCreated,
 		Summary: "Add a domain to an organization. Create the DNS record of the response, then check the domain.",
-		Errors:  []warranty.Code{warranty.AlreadyExists, warranty.InUse},
+		Errors:  []warranty.Code{warranty.ConfirmationRequired, warranty.AlreadyExists, warranty.InUse},
 	})
 	CheckDomain = define[warranty.CheckDomain, warranty.Domain](Spec{
 		Name:    "domains.check",
@@ -34,7 +34,7 @@ var (
 		Path:    "/organizations/{id}/domains/{domain_id}/check",
 		Auth:    SessionOnly,
 		Summary: "Look for the DNS record of a domain now.",
-		Errors:  []warranty.Code{warranty.AlreadyExists, warranty.RateLimited},
+		Errors:  []warranty.Code{warranty.ConfirmationRequired, warranty.AlreadyExists, warranty.RateLimited},
 	})
 	RemoveDomain = define[warranty.RemoveDomain, warranty.None](Spec{
 		Name:    "domains.remove",
@@ -43,6 +43,7 @@ var (
 		Path:    "/organizations/{id}/domains/{domain_id}",
 		Auth:    SessionOnly,
 		Summary: "Remove a domain. It is no longer verified.",
+		Errors:  []warranty.Code{warranty.ConfirmationRequired},
 	})
 )
 

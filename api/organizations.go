@@ -52,7 +52,7 @@ var (
 		Auth:   SessionOnly,
 		Summary: "Delete an organization. Its tokens stop working immediately, and it is erased after 30 days. " +
 			"Until then an admin can restore it.",
-		Errors: []warranty.Code{warranty.InUse},
+		Errors: []warranty.Code{warranty.ConfirmationRequired, warranty.InUse},
 	})
 	RestoreOrganization = define[warranty.RestoreOrganization, warranty.Organization](Spec{
 		Name:    "organizations.restore",
@@ -79,7 +79,7 @@ var (
 		Auth:   SessionOnly,
 		Summary: "Change the role of a member. It takes effect with the member's next request. With a lower role, the " +
 			"calendar feed and the open invitations that the member made end, and tokens unless keep_tokens is true.",
-		Errors: []warranty.Code{warranty.LastAdmin},
+		Errors: []warranty.Code{warranty.ConfirmationRequired, warranty.LastAdmin},
 	})
 	RemoveMember = define[warranty.RemoveMember, warranty.None](Spec{
 		Name:   "members.remove",
@@ -110,6 +110,7 @@ var (
 		Summary: "Invite a person by email. The code is valid for 7 days and for this address only.",
 		Status:  http.StatusCreated,
 		Errors: []warranty.Code{
+			warranty.ConfirmationRequired,
 			warranty.AlreadyExists, warranty.InUse, warranty.IdempotencyKeyReused,
 		},
 	})
@@ -180,7 +181,9 @@ var (
 			"with which you sign in from then on. It takes your password. The account's current address gets an email with " +
 			"a code that stops it.",
 		Status: http.StatusAccepted,
-		Errors: []warranty.Code{warranty.InvalidCredential, warranty.EmailNotVerified, warranty.InUse},
+		Errors: []warranty.Code{
+			warranty.InvalidCredential, warranty.ConfirmationRequired, warranty.EmailNotVerified, warranty.InUse,
+		},
 	})
 	CancelConversion = define[warranty.CancelConversion, warranty.None](Spec{
 		Name:    "account.cancel_conversion",

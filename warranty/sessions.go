@@ -97,3 +97,28 @@ type EndSession struct {
 type EndOtherSessions struct {
 	Others bool `json:"others,omitzero" in:"query" doc:"Must be true." example:"true"`
 }
+
+// ConfirmSession is the input of auth.confirm.
+type ConfirmSession struct {
+	Password     string `json:"password,omitzero" max:"256" format:"password" doc:"Your password."`
+	Code         string `json:"code,omitzero" max:"100" doc:"For an account without a password: a code from POST /api/auth/codes for your address."`
+	TOTP         string `json:"totp,omitzero" max:"100" doc:"With two-step sign-in: the six digits that the authenticator app shows."`
+	RecoveryCode string `json:"recovery_code,omitzero" max:"100" doc:"One of the recovery codes, instead of totp."`
+}
+
+// Check validates the input.
+func (in *ConfirmSession) Check() error {
+	var c Checks
+	switch {
+	case in.Password != "" && in.Code != "":
+		c.Add("code", "not_both", "Send either password or code, not both.")
+	case in.Password != "":
+		c.oldPassword("password", in.Password)
+	case in.Code != "":
+		c.code(in.Code)
+	}
+	if in.TOTP != "" && in.RecoveryCode != "" {
+		c.Add("recovery_code", "not_both", "Send either totp or recovery_code, not both.")
+	}
+	return c.Err()
+}

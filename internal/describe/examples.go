@@ -587,6 +587,7 @@ func sampleInputs() map[reflect.Type]any {
 			Password: samplePassword},
 		&warranty.CancelConversion{Code: sampleCode},
 		&warranty.ConfirmConversion{Code: sampleCode},
+		&warranty.ConfirmSession{Password: samplePassword},
 		&warranty.ChangePassword{CurrentPassword: samplePassword, NewPassword: "seven grey herons waiting"},
 	}
 	byType := make(map[reflect.Type]any, len(inputs))

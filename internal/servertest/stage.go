@@ -35,7 +35,7 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	s.made++
 	who := s.Account
 	switch op.Name {
-	case api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name, api.EndOtherSessions.Name:
+	case api.ConfirmSession.Name, api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name, api.EndOtherSessions.Name:
 		who = s.register(true) // the operation may end the sessions that other examples use
 	case api.VerifyEmail.Name, api.SendVerification.Name, api.RequestPasswordReset.Name:
 		who = s.register(false)

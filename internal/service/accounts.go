@@ -23,6 +23,7 @@ func (s *Service) accountOperations() []api.Bound {
 		api.Bind(api.RequestPasswordReset, s.RequestPasswordReset),
 		api.Bind(api.ResetPassword, s.ResetPassword),
 		api.Bind(api.ChangePassword, s.ChangePassword),
+		api.Bind(api.ConfirmSession, s.ConfirmSession),
 		api.Bind(api.GetAccount, s.GetAccount),
 		api.Bind(api.UpdateAccount, s.UpdateAccount),
 		api.Bind(api.ListSessions, s.ListSessions),

@@ -78,6 +78,9 @@ func (s *Service) writeAsOperator(
 	if now.Sub(p.SignedInAt) > operatorSession {
 		return ErrSignInAgain
 	}
+	if err := s.requireConfirmed(p); err != nil {
+		return err
+	}
 	var account store.Account
 	lock := func(tx *store.Tx) error {
 		whom := p.User.ID

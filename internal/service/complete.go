@@ -164,6 +164,16 @@ func (s *Service) renewSession(tx *store.Tx, p warranty.Principal, secret string
 	return renewed, tx.RenewSession(p.CredentialID, warranty.HashSecret(secret))
 }
 
+// confirmSession is renewSession, and marks the session as confirmed.
+func (s *Service) confirmSession(
+	tx *store.Tx, p warranty.Principal, secret string, now time.Time,
+) (warranty.Session, error) {
+	if err := tx.MarkConfirmed(p.CredentialID, now); err != nil {
+		return warranty.Session{}, err
+	}
+	return s.renewSession(tx, p, secret)
+}
+
 // moveSession signs a person in who proved with an emailed code that an address is theirs, while they were signed in to
 // another account. If they have two-step sign-in, the session ends instead: they sign in as always.
 func (s *Service) moveSession(tx *store.Tx, p warranty.Principal, to warranty.ID) error {

@@ -35,6 +35,9 @@ func (s *Service) ConvertAccount(
 	if err := s.mayFound(ctx, p); err != nil {
 		return warranty.None{}, err
 	}
+	if err := s.requireConfirmed(p); err != nil {
+		return warranty.None{}, err
+	}
 	isTheirs, err := s.proveAccount(ctx, p, in.Password, in.Code)
 	if err != nil {
 		return warranty.None{}, err
@@ -105,6 +108,13 @@ func (s *Service) proveAccount(
 		c.Add("code", "required", "This account has no password. Request a code with POST /api/auth/codes and send it as code.")
 		return nil, c.Err()
 	case account.PasswordHash == "":
+		owner, err := s.Store.CodeOwner(ctx, warranty.HashCode(code), store.ForSignIn, s.now())
+		if err == nil && owner != account.ID {
+			err = warranty.ErrNotFound
+		}
+		if err != nil {
+			return nil, badCode(err)
+		}
 		return func(tx *store.Tx, account store.Account) error {
 			owner, err := tx.UseCode(warranty.HashCode(code), store.ForSignIn, s.now())
 			if err == nil && owner != account.ID {

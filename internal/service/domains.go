@@ -90,7 +90,7 @@ func (s *Service) AddDomain(ctx context.Context, p warranty.Principal, in warran
 	if err != nil {
 		return d, err
 	}
-	err = s.manageOrganization(ctx, p, in.ID, func(tx *store.Tx, _ warranty.Principal, account store.Account) error {
+	err = s.manageConfirmed(ctx, p, in.ID, func(tx *store.Tx, _ warranty.Principal, account store.Account) error {
 		n, err := tx.CountDomains(account.ID)
 		if err != nil {
 			return err
@@ -142,6 +142,9 @@ func (s *Service) CheckDomain(
 	if err := acting.Account.Require(warranty.Admin); err != nil {
 		return warranty.Domain{}, err
 	}
+	if err := s.requireConfirmed(p); err != nil {
+		return warranty.Domain{}, err
+	}
 	d, err := s.Store.Domain(ctx, in.ID, in.DomainID)
 	if err != nil {
 		return d, err
@@ -154,7 +157,7 @@ func (s *Service) CheckDomain(
 		return d, err
 	}
 	ok, found := s.lookUp(ctx, d)
-	err = s.manageOrganization(ctx, p, in.ID, func(tx *store.Tx, p warranty.Principal, account store.Account) error {
+	err = s.manageConfirmed(ctx, p, in.ID, func(tx *store.Tx, p warranty.Principal, account store.Account) error {
 		return s.settleDomain(tx, p, account.ID, in.DomainID, ok, found)
 	})
 	if s.Store.IsDuplicate(err) {
@@ -195,7 +198,7 @@ func (s *Service) settleDomain(
 func (s *Service) RemoveDomain(
 	ctx context.Context, p warranty.Principal, in warranty.RemoveDomain,
 ) (warranty.None, error) {
-	return warranty.None{}, s.manageOrganization(ctx, p, in.ID,
+	return warranty.None{}, s.manageConfirmed(ctx, p, in.ID,
 		func(tx *store.Tx, p warranty.Principal, account store.Account) error {
 			d, err := tx.LockDomain(account.ID, in.DomainID)
 			if err != nil {

@@ -670,6 +670,11 @@ var rows = []row{
 		request: send("POST", "/api/auth/password",
 			fields{"current_password": servertest.Password, "new_password": servertest.Password}),
 	}, ok),
+	allRoles(row{
+		operation:   "auth.confirm",
+		sessionOnly: true,
+		request:     send("POST", "/api/auth/confirm", fields{"password": servertest.Password}),
+	}, ok),
 
 	allRoles(row{
 		operation: "auth.register",

@@ -42,6 +42,11 @@ func (s *Service) UpdateMember(
 		if m, err = tx.Member(account.ID, in.UserID); err != nil || m.Role == in.Role {
 			return err
 		}
+		if in.Role == warranty.Admin {
+			if err := s.requireConfirmed(p); err != nil {
+				return err
+			}
+		}
 		if m.Role == warranty.Admin {
 			if err := requireOtherAdmin(tx, account.ID, in.UserID); err != nil {
 				return err
@@ -151,6 +156,11 @@ func (s *Service) CreateInvitation(
 	}
 	if err := p.Account.Require(warranty.Admin); err != nil {
 		return warranty.Invitation{}, err
+	}
+	if in.Role == warranty.Admin {
+		if err := s.requireConfirmed(p); err != nil {
+			return warranty.Invitation{}, err
+		}
 	}
 	if err := s.throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
 		return warranty.Invitation{}, err

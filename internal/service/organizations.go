@@ -242,7 +242,7 @@ func (s *Service) DeleteOrganization(
 	ctx context.Context, p warranty.Principal, in warranty.DeleteOrganization,
 ) (warranty.None, error) {
 	now := s.now()
-	return warranty.None{}, s.manageOrganization(ctx, p, in.ID,
+	return warranty.None{}, s.manageConfirmed(ctx, p, in.ID,
 		func(tx *store.Tx, p warranty.Principal, account store.Account) error {
 			if err := s.mayDelete(tx, account); err != nil {
 				return err

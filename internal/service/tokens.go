@@ -32,6 +32,9 @@ func (s *Service) CreateToken(
 	if err := in.Check(now, s.MaxTokenRate); err != nil {
 		return warranty.NewToken{}, err
 	}
+	if err := s.requireConfirmedOnWeb(p); err != nil {
+		return warranty.NewToken{}, err
+	}
 	secret, err := warranty.NewSecret(warranty.TokenSecret, s.Random)
 	if err != nil {
 		return warranty.NewToken{}, err
@@ -123,6 +126,9 @@ func (s *Service) RotateToken(
 	ctx context.Context, p warranty.Principal, in warranty.RotateToken,
 ) (warranty.NewToken, error) {
 	if err := in.Check(); err != nil {
+		return warranty.NewToken{}, err
+	}
+	if err := s.requireConfirmedOnWeb(p); err != nil {
 		return warranty.NewToken{}, err
 	}
 	secret, err := warranty.NewSecret(warranty.TokenSecret, s.Random)

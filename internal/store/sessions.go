@@ -40,6 +40,11 @@ func (t *Tx) RenewSession(id warranty.ID, secret warranty.Hash) error {
 	return t.exactlyOne(`UPDATE sessions SET secret_hash = $2 WHERE id = $1`, id, secret)
 }
 
+// MarkConfirmed notes that the person of a session proved who they are.
+func (t *Tx) MarkConfirmed(id warranty.ID, now time.Time) error {
+	return t.exactlyOne(`UPDATE sessions SET confirmed_at = $2 WHERE id = $1`, id, now)
+}
+
 // MoveSession gives a session to another person, who proved who they are by a method.
 func (t *Tx) MoveSession(id, user warranty.ID, method warranty.SignInMethod) error {
 	return t.exactlyOne(`UPDATE sessions SET user_id = $2, method = $3, second = 0, identity_id = NULL WHERE id = $1`,

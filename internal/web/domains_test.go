@@ -25,7 +25,8 @@ func TestWebDomains(t *testing.T) {
 			return record, nil
 		}
 	})
-	b := w.SignedIn(t, w.Verified("Mara"))
+	mara := w.Verified("Mara")
+	b := w.SignedIn(t, mara)
 	b.Get("/settings/domains").Leads(t, "a person", "/settings/organizations")
 	halden := found(b, "Halden Electronics")
 	b.Get("/settings/domains").Says(t, "none", 200, "Add your domain to get the seal.", `aria-current="page">Domains`)
@@ -85,6 +86,7 @@ func TestWebDomains(t *testing.T) {
 			}
 		})
 	}
+	b.Post("/confirm", "password", mara.Password).Leads(t, "confirming", "/") // a day has passed
 	b.Post(path+"/remove", "account", halden).Leads(t, "removing", "/settings/domains?done=domain_removed")
 	b.Get("/settings/domains").Says(t, "removed", 200, "Add your domain to get the seal.")
 }

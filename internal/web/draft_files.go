@@ -80,7 +80,7 @@ func (web *Web) performWithFiles(
 	if err = web.Service.DropDrafts(r.Context(), acting, gone); err == nil {
 		err = p(w, r.WithContext(context.WithValue(r.Context(), filesKey{}, files)), acting)
 	}
-	if err != nil { // the form is lost
+	if err != nil && warranty.AsError(err).Code != warranty.ConfirmationRequired { // the form is lost
 		err = errors.Join(err, web.Service.DropDrafts(r.Context(), acting, made))
 	}
 	return err

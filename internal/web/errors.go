@@ -38,6 +38,11 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 			return
 		}
 	}
+	if warranty.AsError(err).Code == warranty.ConfirmationRequired {
+		if err = web.askToConfirm(w, r, who); err == nil {
+			return
+		}
+	}
 	var foreign *foreignForm
 	if errors.As(err, &foreign) {
 		if err = web.showForeignForm(w, r, who, foreign); err == nil {

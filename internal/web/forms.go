@@ -241,7 +241,7 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 	refusal := warranty.AsError(err)
 	f.status = http.StatusUnprocessableEntity
 	switch refusal.Code {
-	case warranty.Internal, warranty.NotFound, warranty.SessionExpired:
+	case warranty.Internal, warranty.NotFound, warranty.SessionExpired, warranty.ConfirmationRequired:
 		return false
 	case warranty.Unavailable, warranty.RateLimited, warranty.IPThrottled, warranty.EmailNotVerified:
 		// The form itself is valid: keep the status of the error.

@@ -42,6 +42,7 @@ type Web struct {
 	kept      sync.Map                  // of language: the keptPage of /docs
 	guard     *http.CrossOriginProtection
 	forms     *http.ServeMux // the routes of resumable forms; see drafts.go
+	confirmed *http.ServeMux // the routes of forms that may need a confirmed session; see confirm.go
 }
 
 // page handles a request for a page. A returned error is shown as an error page.
@@ -87,9 +88,12 @@ func (web *Web) Handlers() (handlers map[string]http.Handler, err error) {
 	}
 	handlers = map[string]http.Handler{"GET /static/{hash}/{name}": web.views.Static, "GET /sw.js": worker,
 		"GET /logos/{file}": http.HandlerFunc(web.logo)}
-	web.forms = http.NewServeMux()
+	web.forms, web.confirmed = http.NewServeMux(), http.NewServeMux()
 	for _, r := range web.routes() {
 		page := web.serve(r)
+		if strings.HasPrefix(r.pattern, "POST ") && !r.open && !strings.HasPrefix(r.pattern+"/", "POST "+confirmPath+"/") {
+			web.confirmed.Handle(r.pattern, page)
+		}
 		if !r.anyOrigin {
 			page = web.guard.Handler(page)
 		}
@@ -267,6 +271,9 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/organizations", page: web.createOrganization, personal: true},
 		{pattern: "GET /settings/organizations/new", page: web.newOrganization, personal: true},
 		{pattern: "POST /settings/organizations/{id}/restore", page: web.restoreOrganization, personal: true},
+		{pattern: "GET " + confirmPath, page: web.confirm, personal: true},
+		{pattern: "POST " + confirmPath, page: web.doConfirm, personal: true},
+		{pattern: "POST " + confirmPath + "/code", page: web.mailConfirmCode, personal: true},
 		{pattern: "GET /settings/convert", page: web.convert, personal: true},
 		{pattern: "POST /settings/convert", page: web.convertAccount, personal: true},
 		{pattern: "POST /settings/convert/code", page: web.mailConvertCode, personal: true},
