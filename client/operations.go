@@ -345,8 +345,8 @@ func (c *Client) ChangePassword(ctx context.Context, in warranty.ChangePassword)
 	return Call(ctx, c, api.ChangePassword, in)
 }
 
-// ConfirmSession confirms the session for 15 minutes and gives it a new secret, which the client does not store. It requires a
-// session.
+// ConfirmSession confirms the session for 15 minutes and gives it a new secret, which the client does not store. It
+// requires a session.
 func (c *Client) ConfirmSession(ctx context.Context, in warranty.ConfirmSession) (warranty.Session, error) {
 	return Call(ctx, c, api.ConfirmSession, in)
 }

@@ -44,8 +44,8 @@ func (s *Service) manageConfirmed(
 	return s.manageOrganization(ctx, p, organization, fn)
 }
 
-// ConfirmSession confirms the session of the request and gives it a new secret (ADR 72): whoever copied the old one before has
-// no confirmed session. No write with the old secret commits after the answer.
+// ConfirmSession confirms the session of the request and gives it a new secret (ADR 72): whoever copied the old one
+// has no confirmed session. No write with the old secret commits after the answer.
 func (s *Service) ConfirmSession(
 	ctx context.Context, p warranty.Principal, in warranty.ConfirmSession,
 ) (warranty.Session, error) {

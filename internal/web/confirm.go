@@ -12,8 +12,8 @@ import (
 // confirmPath is where a person confirms that it is them.
 const confirmPath = "/confirm"
 
-// confirmPage asks a person who signed in a while ago to confirm that it is them. It carries the form that asked for it,
-// which is performed afterwards.
+// confirmPage asks a person who signed in a while ago to confirm that it is them. It carries the form that was
+// refused, which is performed afterwards.
 type confirmPage struct {
 	form
 	Next  string // where to go afterwards, without a form
@@ -104,8 +104,8 @@ func (web *Web) doConfirm(w http.ResponseWriter, r *http.Request, who warranty.P
 	})
 }
 
-// performAgain sends a form again with the new secret of its session. A form of another site does not get here: it has no
-// password, and is refused for its origin.
+// performAgain sends a form again with the new secret of its session. A form of another site does not get here: it
+// has no password, and is refused for its origin.
 func (web *Web) performAgain(w http.ResponseWriter, r *http.Request, secret string, d *draft) {
 	again := r.Clone(r.Context())
 	again.URL = &url.URL{Path: d.Action}
