@@ -423,7 +423,8 @@ func TestRefusals(t *testing.T) {
 
 func TestPaged(t *testing.T) {
 	for _, s := range api.Operations() {
-		if want := strings.HasSuffix(s.Name, ".list") || strings.HasSuffix(s.Name, ".history") ||
+		// A person has at most 50 sessions.
+		if want := strings.HasSuffix(s.Name, ".list") && s.Name != "sessions.list" || strings.HasSuffix(s.Name, ".history") ||
 			s.Name == "warranties.deleted" || s.Name == "claims.messages" || s.Name == "claims.notes" || s.Name == "tokens.requests"; s.Paged() != want {
 			t.Errorf("%s is paged: %t", s.Name, s.Paged())
 		}
