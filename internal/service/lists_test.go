@@ -97,12 +97,24 @@ type modelClaim struct {
 	id     warranty.ID
 	number warranty.Reference
 	on     *modelRecord
+	filer  *actor
 	status warranty.ClaimStatus
 }
 
+// text is the description that an account searches: not that of a claim from before it owned the record.
+func (c *modelClaim) text(a *actor) string {
+	if c.on.owner == a && c.filer != a {
+		return ""
+	}
+	return "It broke."
+}
+
 // seenBy follows the contract: owners see everything that earlier owners gave them; businesses see what they and other
-// businesses uploaded.
+// businesses uploaded. A former owner sees what they uploaded and did not give away, without seeing the record.
 func (p *modelPaper) seenBy(a *actor) bool {
+	if p.keptBy == a && p.uploader == a && p.on.roles(a) == (warranty.Roles{}) {
+		return !p.removed && !p.on.deleted
+	}
 	shared := p.business
 	if p.on.owner == a {
 		shared = p.keptBy == nil || p.keptBy == a
@@ -470,7 +482,7 @@ func (s *story) file() {
 		IncidentDate: r.StartDate,
 	})
 	s.must(err)
-	s.claims = append(s.claims, &modelClaim{id: c.ID, number: c.ClaimNumber, on: r, status: c.Status})
+	s.claims = append(s.claims, &modelClaim{id: c.ID, number: c.ClaimNumber, on: r, filer: r.owner, status: c.Status})
 }
 
 func (s *story) move() {
@@ -824,7 +836,7 @@ func (s *story) checkClaims(a *actor) {
 				s.Fatalf("claim %s is read as %v, %v; should be: %v, %v", c.id, got.Status, err, sees, c.status)
 			}
 			want := sees && (in.Status == "" || in.Status == c.status) &&
-				(in.Q == "" || c.on.finds(in.Q, c.on.roles(a), string(c.number), "It broke.")) &&
+				(in.Q == "" || c.on.finds(in.Q, c.on.roles(a), string(c.number), c.text(a))) &&
 				(in.Customer == "" || c.on.isFor(in.Customer, c.on.roles(a))) && names(in.WarrantyID, c.on)
 			if listed[c.id] != want {
 				s.Fatalf("claim %s is listed: %v, want %v, with %+v", c.id, listed[c.id], want, in)
