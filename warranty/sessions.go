@@ -95,7 +95,7 @@ type EndSession struct {
 
 // EndOtherSessions is the input of sessions.end_others.
 type EndOtherSessions struct {
-	Others bool `json:"others,omitzero" in:"query" doc:"Must be true." example:"true"`
+	Others bool `json:"others,omitzero" in:"query" doc:"Must be true."`
 }
 
 // ConfirmSession is the input of auth.confirm.
