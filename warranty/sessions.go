@@ -109,6 +109,8 @@ type ConfirmSession struct {
 // Check validates the input.
 func (in *ConfirmSession) Check() error {
 	var c Checks
+	in.TOTP = c.text("totp", in.TOTP, 0, 100)
+	in.RecoveryCode = c.text("recovery_code", in.RecoveryCode, 0, 100)
 	switch {
 	case in.Password != "" && in.Code != "":
 		c.Add("code", "not_both", "Send either password or code, not both.")

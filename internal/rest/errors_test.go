@@ -73,6 +73,7 @@ func refusals(t *testing.T, w *world) []refusal {
 		fields{"product_name": "Pan", "start_date": "2020-01-01", "end_date": "2099-12-31"}, "X-Account", shop.ID)).Into(t, &sold)
 	var offer struct{ Code string }
 	w.Must(201, made("POST", "/api/v1/warranties/"+sold.ID+"/handover", boss.Session, fields{}, "X-Account", shop.ID)).Into(t, &offer)
+	w.Exec(`UPDATE sessions SET confirmed_at = 9000000000000000`)
 	w.Must(200, made("POST", "/api/handovers/take", w.Verified("Kim").Session, fields{"code": offer.Code}))
 	var self struct{ User struct{ ID string } }
 	w.Must(200, made("GET", "/api/v1/auth/status", boss.Session, nil)).Into(t, &self)

@@ -231,7 +231,7 @@ func TestStatusFollowsTheClock(t *testing.T) {
 			{"2099-01-01T00:00:00Z", "expired", nil, "active"},
 		} {
 			clock.SetTo(t, c.now)
-			w.Exec(`UPDATE sessions SET expires_at = 9000000000000000`)
+			w.Exec(`UPDATE sessions SET expires_at = 9000000000000000, seen_at = 9000000000000000`)
 			var got servertest.Record
 			w.Must(200, made("GET", "/api/v1/warranties/"+record.ID, owner.Session, nil)).Into(t, &got)
 			equal(t, c.now+": status", got.Status, c.status)

@@ -78,6 +78,24 @@ var gates = map[string]gated{
 	"AdminGiveUpMail": {do: func(s *service.Service, p, _ person, _, id warranty.ID) error {
 		return s.AdminGiveUpMail(ctx, p.Principal, id)
 	}},
+	"AdminChangeSettings": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		shown, err := s.AdminSettings(ctx, p.Principal)
+		if err != nil {
+			return err
+		}
+		return s.AdminChangeSettings(ctx, p.Principal, shown, service.ServiceSettings{Name: "Warranties"})
+	}},
+	"sessions.end": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.EndSession(ctx, p.Principal, warranty.EndSession{ID: s.NewID()})
+		if warranty.AsError(err).Code == warranty.NotFound { // it was looked for
+			err = nil
+		}
+		return err
+	}},
+	"sessions.end_others": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.EndOtherSessions(ctx, p.Principal, warranty.EndOtherSessions{Others: true})
+		return err
+	}},
 	"AdminRetryMails": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
 		_, err := s.AdminRetryMails(ctx, p.Principal)
 		return err
@@ -96,7 +114,7 @@ func TestEveryGateIsListed(t *testing.T) {
 		}
 	}
 	for method := range reflect.TypeFor[*service.Service]().Methods() {
-		reads := []string{"AdminUsers", "AdminUser", "AdminMails", "AdminErrors", "AdminHistory", "AdminHealth"}
+		reads := []string{"AdminUsers", "AdminUser", "AdminMails", "AdminErrors", "AdminHistory", "AdminHealth", "AdminSettings"}
 		if strings.HasPrefix(method.Name, "Admin") && !slices.Contains(reads, method.Name) {
 			want = append(want, method.Name)
 		}

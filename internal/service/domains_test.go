@@ -117,7 +117,7 @@ func TestDomainsByDNS(t *testing.T) {
 		if n := w.number(`SELECT count(*) FROM history WHERE thread_id = $1 AND action = `+actionNumber(warranty.DomainLost), w.key(shop.ID)); n != 1 {
 			t.Errorf("%d losses in the history", n)
 		}
-		w.execute(`UPDATE sessions SET expires_at = 9000000000000000`)
+		w.execute(`UPDATE sessions SET expires_at = 9000000000000000, seen_at = 9000000000000000`)
 		other.admin.ConfirmedAt = clock.Now()
 		z.SetTexts(name, copied.RecordText)
 		expect("free again", check(other, copied), warranty.DomainVerified, "")
@@ -225,7 +225,7 @@ func TestAnOperatorsDomainNeedsNoRecord(t *testing.T) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			clock.Set(clock.Now().Add(4 * 24 * time.Hour))
-			w.execute(`UPDATE sessions SET expires_at = 9000000000000000`)
+			w.execute(`UPDATE sessions SET expires_at = 9000000000000000, seen_at = 9000000000000000`)
 		}
 	}, busy)
 }

@@ -655,7 +655,7 @@ var rows = []row{
 		row{operation: "auth.sign_out", sessionOnly: true, request: send("DELETE", "/api/auth/sessions/current", nil)},
 		gone),
 	allRoles(row{operation: "sessions.list", sessionOnly: true, request: get("/api/account/sessions")}, ok),
-	owners(row{operation: "sessions.end", sessionOnly: true, request: send("DELETE", "/api/account/sessions/{session}", nil)},
+	owners(row{operation: "sessions.end", sessionOnly: true, organization: notFound, request: send("DELETE", "/api/account/sessions/{session}", nil)},
 		gone),
 	allRoles(row{operation: "sessions.end_others", sessionOnly: true,
 		request: send("DELETE", "/api/account/sessions?others=true", nil)}, gone),

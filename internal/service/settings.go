@@ -95,9 +95,9 @@ func (s *Service) AdminSettings(ctx context.Context, p warranty.Principal) (Serv
 var ErrSettingsChanged = warranty.Refuse(warranty.PreconditionFailed,
 	"Someone else changed the settings meanwhile. Check them and save yours again.")
 
-// ChangeSettings stores what an administrator chose, if the settings are still those that were shown. Sign-up is kept as it
+// AdminChangeSettings stores what an administrator chose, if the settings are still those that were shown. Sign-up is kept as it
 // is stored if the configuration sets it.
-func (s *Service) ChangeSettings(ctx context.Context, p warranty.Principal, shown, chosen ServiceSettings) error {
+func (s *Service) AdminChangeSettings(ctx context.Context, p warranty.Principal, shown, chosen ServiceSettings) error {
 	var err error
 	if chosen.Name, err = checkServiceName(chosen.Name); err != nil {
 		return err

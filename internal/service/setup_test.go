@@ -253,7 +253,7 @@ func TestTheNameOfTheService(t *testing.T) {
 		p.Admin, p.SignedInAt = true, w.Service.Now()
 		for n := range failures {
 			all.Go(func() {
-				failures[n] = worlds[n%len(worlds)].Service.ChangeSettings(ctx, p, service.ServiceSettings{}, service.ServiceSettings{Name: fmt.Sprint("Service ", n)})
+				failures[n] = worlds[n%len(worlds)].Service.AdminChangeSettings(ctx, p, service.ServiceSettings{}, service.ServiceSettings{Name: fmt.Sprint("Service ", n)})
 			})
 		}
 		all.Wait()

@@ -382,7 +382,7 @@ func TestTokenUsage(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
 		clock.SetTo(t, "2030-03-01T10:00:00Z")
-		w.Exec(`UPDATE sessions SET expires_at = 9000000000000000`)
+		w.Exec(`UPDATE sessions SET expires_at = 9000000000000000, seen_at = 9000000000000000`)
 		got := w.NewToken(owner, fields{"name": "ERP", "scopes": []string{"warranties:read"}})
 		use := func(n int) {
 			for i := range n {

@@ -70,7 +70,7 @@ func (web *Web) changeAdminSettings(w http.ResponseWriter, r *http.Request, who 
 	}
 	shown := settingsOf(f, "shown_name", "shown_signup", stored)
 	chosen := settingsOf(f, "service_name", "signup", stored)
-	if err := web.Service.ChangeSettings(r.Context(), who, shown, chosen); err != nil {
+	if err := web.Service.AdminChangeSettings(r.Context(), who, shown, chosen); err != nil {
 		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
