@@ -133,6 +133,11 @@ func startWithoutReady(t *testing.T, dir string, args ...string) *lab.Process {
 	go func() { p.Err = p.Cmd.Wait(); close(p.Exited) }()
 	t.Cleanup(p.Kill)
 	testenv.Wait(t, "the server listens", func() bool {
+		select {
+		case <-p.Exited:
+			t.Fatalf("svcd ended instead of listening: %v\n%s", p.Err, p.Log())
+		default:
+		}
 		for _, line := range p.Logged("listening") {
 			p.URL = "http://" + line["address"].(string)
 		}
@@ -147,9 +152,10 @@ func startWithoutReady(t *testing.T, dir string, args ...string) *lab.Process {
 func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	t.Parallel()
 	database := "--database=" + testenv.Postgres(t)
-	key := "--signing-key=" + filepath.Join(t.TempDir(), "key.pem")
-	first, session := withDocuments(t, t.TempDir(), 1, database, "--data=data", key)
-	second := startWithoutReady(t, t.TempDir(), database, "--data=data", key)
+	keys := t.TempDir()
+	shared := []string{database, "--data=data", "--signing-key=" + filepath.Join(keys, "signing-key.pem"), "--secrets-key=" + filepath.Join(keys, "secrets.key")}
+	first, session := withDocuments(t, t.TempDir(), 1, shared...)
+	second := startWithoutReady(t, t.TempDir(), shared...)
 	a := second.Want(t, 503, lab.Call{Method: "GET", Path: "/readyz"})
 	if detail := a.Must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
@@ -167,7 +173,7 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 
 	// Another replica adopts a folder: the first one notices at the next upload.
 	record := first.Want(t, 201, lab.Create(session, "Lamp", "")).Must(t, "data.id")
-	lab.StartIn(t, t.TempDir(), database, "--data=data", key, "--adopt-files").MustStop(t)
+	lab.StartIn(t, t.TempDir(), append(shared, "--adopt-files")...).MustStop(t)
 	if a, err := upload(first, session, record, 7, 1000); err != nil || a.Status != 503 {
 		t.Errorf("an upload into a folder that is no longer in use: %d %s %v", a.Status, a.Body, err)
 	}
@@ -179,23 +185,22 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 func TestFolderOfThePastIsNotTakenForTheOneInUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	database := "--database=" + filepath.Join(dir, "svc.db")
-	key := "--signing-key=" + filepath.Join(dir, "key.pem")
-	p, session := withDocuments(t, dir, 2, database, "--data=first", key)
+	shared := []string{"--database=svc.db", "--signing-key=signing-key.pem", "--secrets-key=secrets.key"}
+	p, session := withDocuments(t, dir, 2, append(shared, "--data=first")...)
 	record := p.Want(t, 201, lab.Create(session, "Lamp", "")).Must(t, "data.id")
 	p.MustStop(t)
-	p = lab.StartIn(t, dir, database, "--data=second", key, "--adopt-files")
+	p = lab.StartIn(t, dir, append(shared, "--data=second", "--adopt-files")...)
 	if a, err := upload(p, session, record, 9, 1000); err != nil || a.Status != 201 {
 		t.Fatalf("upload: %d %s %v", a.Status, a.Body, err)
 	}
 	p.MustStop(t)
-	p = startWithoutReady(t, dir, database, "--data=first", key)
+	p = startWithoutReady(t, dir, append(shared, "--data=first")...)
 	a := p.Want(t, 503, lab.Call{Method: "GET", Path: "/readyz"})
 	if detail := a.Must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
 	}
 	p.Kill()
-	lab.StartIn(t, dir, database, "--data=second", key)
+	lab.StartIn(t, dir, append(shared, "--data=second")...)
 }
 
 // TestPathsThatCannotBeAreRefused starts svcd with paths of the wrong kind: they stay

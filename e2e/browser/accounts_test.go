@@ -175,6 +175,7 @@ func TestInvitationStory(t *testing.T) {
 	s := openSite(t)
 	admin, _, _ := s.member(t, "mara")
 	admin.found(t, "Halden Repairs")
+	admin.mustOpen(t, "/settings/members")
 	admin.mustShow(t, "You are the only admin. Make someone else admin first.")
 	email := strings.Replace(s.account(t, "decoy"), "decoy", "ivo", 1)
 	admin.invite(t, email, "member")

@@ -57,7 +57,7 @@ func TestEveryPage(t *testing.T) {
 	s.eachVisit(t, all, open, func(t *testing.T, b *tab, v visit) {
 		b.show(t, looks[0])
 		b.mustVisit(t, v)
-		if v.by == nil && !addresses.before(v.who+strings.SplitN(v.path, "?", 2)[0]) {
+		if v.by == nil && !addresses.before(fmt.Sprint(v.who, strings.SplitN(v.path, "?", 2)[0], v.status)) {
 			other, _ := plain.Load(b)
 			b.mustWorkWithoutScript(t, other.(*tab), v)
 		}

@@ -95,8 +95,7 @@ func TestEndedSessionLeadsToSignIn(t *testing.T) {
 	createKettle(t, b)
 	b.mustOpen(t, "/warranties")
 	other := b.another(t)
-	other.mustOpen(t, "/settings/profile")
-	other.press(t, "Sign out")
+	other.signOut(t)
 	b.leads(t, chromedp.Focus(chromedp.CSS("#q")), keys("kettle"))
 	if got := b.path(t); !strings.HasPrefix(got, "/sign-in?next=%2Fwarranties%3Fq%3D") {
 		t.Errorf("the search leads to %s", got)

@@ -397,6 +397,15 @@ func (b *tab) signIn(t testing.TB, email, password string) {
 	}
 }
 
+// signOut signs out with the button that pages have beside the person's name.
+func (b *tab) signOut(t testing.TB) {
+	t.Helper()
+	b.mustOpen(t, "/settings/profile")
+	if b.click(t, `.me form[action="/sign-out"] button`); b.path(t) != "/sign-in" {
+		t.Fatalf("signing out\n%s", b.describe())
+	}
+}
+
 // path returns the path and query of the tab.
 func (b *tab) path(t testing.TB) string {
 	t.Helper()

@@ -57,7 +57,7 @@ func TestHomeOfABusiness(t *testing.T) {
 	fresh.signIn(t, s.account(t, "founder"), lab.Password)
 	fresh.found(t, "Nordhaus Elektro")
 	fresh.mustOpen(t, "/")
-	fresh.mustShow(t, "Get Nordhaus Elektro ready", "0 of 5 done", "Add what you sell")
+	fresh.mustShow(t, "Get Nordhaus Elektro ready", "0 of 6 done", "Add what you sell")
 	if n := eval[int](t, fresh, `document.querySelectorAll(".stats, .bars, .today").length`); n > 0 {
 		t.Errorf("a new business has figures or amber: %d", n)
 	}
@@ -65,7 +65,7 @@ func TestHomeOfABusiness(t *testing.T) {
 	fresh.mustPassAxeAt(t, "the home of a new business", 390, 1440)
 	fresh.product(t)
 	fresh.mustOpen(t, "/")
-	fresh.mustShow(t, "1 of 5 done")
+	fresh.mustShow(t, "1 of 6 done")
 
 	own := s.person(t, nora)
 	own.mustOpen(t, "/")

@@ -37,13 +37,13 @@ func TestFormsWorkWithoutScript(t *testing.T) {
 }
 
 // mustWorkWithoutScript compares an open page with the same page in a tab without scripts. Both must have the same text,
-// and everything must be usable without scripts. Public pages must load no script but theme.js, and /take and the sign-in
-// pages their own.
+// and everything must be usable without scripts. Public pages, and the page about an invalid request of an app, must load
+// no script but theme.js and seen.js, and /take and the sign-in pages their own.
 func (b *tab) mustWorkWithoutScript(t *testing.T, plain *tab, v visit) {
 	t.Helper()
 	want := []string{"app.js", "htmx.min.js", "seen.js", "theme.js"}
 	switch {
-	case v.who == stranger:
+	case v.who == stranger, strings.HasPrefix(v.path, "/oauth/authorize") && v.status == http.StatusBadRequest:
 		want = []string{"seen.js", "theme.js"}
 	case v.who == keeper && strings.HasPrefix(v.path, "/issue"):
 		want = []string{"app.js", "htmx.min.js", "issue.js", "seen.js", "theme.js"}
@@ -143,11 +143,9 @@ func sendPublicForms(t *testing.T, s *site) {
 	b.fill(t, "#code", code)
 	b.press(t, "Verify")
 	b.mustShow(t, "Email address verified.")
-	b.mustOpen(t, "/settings/profile")
-	b.press(t, "Sign out")
+	b.signOut(t)
 	b.signIn(t, email, lab.Password)
-	b.mustOpen(t, "/settings/profile")
-	b.press(t, "Sign out")
+	b.signOut(t)
 	b.mustOpen(t, "/reset-password")
 	b.fill(t, "#email", email)
 	b.press(t, "Email me a code")
@@ -248,10 +246,6 @@ func sendForms(t *testing.T, s *site) {
 	b.fill(t, "#days", "60, 5")
 	b.click(t, `form[action="/settings/email"] button`)
 	b.mustShow(t, "Saved.")
-	b.mustOpen(t, "/settings/profile")
-	b.press(t, "Sign out")
-	if got := b.path(t); got != "/sign-in" {
-		t.Errorf("signed out at %s", got)
-	}
+	b.signOut(t)
 	b.mustBeQuiet(t, 422)
 }

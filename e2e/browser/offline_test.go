@@ -73,8 +73,7 @@ func TestOfflineShowsTheLastList(t *testing.T) {
 	left.signIn(t, email, lab.Password)
 	left.mustOpen(t, "/warranties")
 	left.until(t, `navigator.serviceWorker.controller !== null`)
-	left.mustOpen(t, "/settings/profile")
-	left.press(t, "Sign out")
+	left.signOut(t)
 
 	// A browser that kept its list for too long, and one whose session is ended elsewhere.
 	kept := func() *tab {

@@ -212,7 +212,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	sold := first(keeper, "/warranties", record)
 	add(keeper, sold+"/edit", sold+"/certificate")
 	buyer := first(keeper, "/customers", `td a[href^="/customers/"]`)
-	add(keeper, "/customers", "/customers?q=nothing+like+it", buyer, buyer+"/edit", buyer+"/merge")
+	add(keeper, "/customers", "/customers?q=nothing+like+it", "/customers/new", buyer, buyer+"/edit", buyer+"/merge")
 	add(watcher, "/customers", buyer)
 	add(keeper, "/search", "/search?q=kim")
 	pasted(mistakenSheet, true)(t, people[keeper])
