@@ -283,7 +283,7 @@ func TestAConversionSkipsNoSecondStep(t *testing.T) {
 	})
 }
 
-// TestAChangedPasswordRenewsTheSession changes the password: the session goes on with another secret, and a write that
+// TestAChangedPasswordRenewsTheSession changes the password: the session continues with another secret, and a write that
 // was authenticated with the old one no longer commits.
 func TestAChangedPasswordRenewsTheSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

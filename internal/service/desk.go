@@ -142,7 +142,7 @@ func firstOf(month time.Time) warranty.Date { return warranty.NewDate(month.Year
 // newFor is how long an organization is new: then the steps that it did not take end, too.
 const newFor = 60 * 24 * time.Hour
 
-// firstSteps returns the steps of the principal's organization, or none if all are done or it is not new any more.
+// firstSteps returns the steps of the principal's organization, or none if all are done or it is no longer new.
 func (s *Service) firstSteps(ctx context.Context, p warranty.Principal) ([]FirstStep, error) {
 	if !p.Account.Role.Includes(warranty.Member) {
 		return nil, nil

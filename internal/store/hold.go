@@ -39,7 +39,7 @@ func (t *Tx) HoldCredential(p warranty.Principal, needed warranty.MemberRole, no
 			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL
 				AND CASE WHEN c.seen_at > c.created_at THEN c.seen_at ELSE c.created_at END > $3`
 		idle := now.Add(-warranty.SessionIdle)
-		if p.SecretHash == (warranty.Hash{}) { // a job goes on with its session, whatever its secret is now
+		if p.SecretHash == (warranty.Hash{}) { // a job keeps its session, whatever its secret is now
 			return t.tx.Expect(t.ctx, refusal, valid, p.CredentialID, now, idle)
 		}
 		return t.tx.Expect(t.ctx, refusal, valid+` AND c.secret_hash = $4`, p.CredentialID, now, idle,
