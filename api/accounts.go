@@ -28,7 +28,8 @@ var (
 			"send its flow with totp or recovery_code.",
 		Status: http.StatusCreated,
 		Errors: []warranty.Code{
-			warranty.InvalidCredential, warranty.SecondFactorRequired, warranty.InvalidCode, warranty.RateLimited,
+			warranty.InvalidCredential, warranty.SecondFactorRequired, warranty.AccountIsDeleted, warranty.InvalidCode,
+			warranty.RateLimited,
 		},
 	})
 	RequestSignInCode = define[warranty.RequestSignInCode, warranty.None](Spec{

@@ -18,6 +18,7 @@ func Operations() []*Spec {
 		authStatusOperations,
 		tokenOperations,
 		accountOperations,
+		holderOperations,
 		organizationOperations,
 		domainOperations,
 		brandOperations,

@@ -28,6 +28,7 @@ const (
 	ConfirmationRequired Code = "confirmation_required"
 	TwoStepRequired      Code = "two_step_required"
 	SSORequired          Code = "sso_required"
+	AccountIsDeleted     Code = "account_deleted"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
 	NotAcceptable        Code = "not_acceptable"
@@ -93,6 +94,8 @@ var codes = []CodeInfo{
 		"Turn on two-step sign-in in your settings under Security, then try again."},
 	{SSORequired, http.StatusForbidden, "Single sign-on required",
 		"Sign in with the identity provider of the organization, then try again."},
+	{AccountIsDeleted, http.StatusForbidden, "Account deleted",
+		"Send the flow of this response to POST /api/auth/restore before expires_at to restore the account and sign in."},
 	{NotFound, http.StatusNotFound, "Not found",
 		"Check the URL and the ID. Records that you cannot access also return this error."},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed",
@@ -178,7 +181,7 @@ type Error struct {
 	Wait time.Duration
 	// ExistingID is the conflicting record, if the caller may see it.
 	ExistingID *ID
-	// SecondStep is set with SecondFactorRequired.
+	// SecondStep is set with SecondFactorRequired and, without methods, with AccountIsDeleted.
 	SecondStep *SecondStep
 }
 

@@ -18,6 +18,13 @@ import (
 type Texts struct {
 	catalogue
 	language, zone string
+	notMe          string
+}
+
+// NotMe returns the texts with the code that notices have, with which their reader says that it was not them.
+func (t Texts) NotMe(code string) Texts {
+	t.notMe = code
+	return t
 }
 
 // In returns the texts for a reader. Empty and unknown values mean English and UTC.
@@ -26,7 +33,7 @@ func In(reader warranty.Locale) Texts {
 	if !warranty.KnownLanguage(lang) {
 		lang = warranty.Languages()[0]
 	}
-	return Texts{catalogues()[lang], lang, reader.Zone}
+	return Texts{catalogue: catalogues()[lang], language: lang, zone: reader.Zone}
 }
 
 // local returns a time in the reader's zone.

@@ -23,6 +23,8 @@ type Message struct {
 	// HTML is what Text says, as HTML without a page around it until Finish adds it. Empty for emails of an earlier release.
 	HTML string
 	Code string // the one-time code in Text, if any; all that Log shows of Text
+	// NotMe means that Text has the code of Texts.NotMe.
+	NotMe bool
 	// Language is that of Subject and Text.
 	Language string
 	// Service is the name of the service, or empty for that of the program.

@@ -67,9 +67,44 @@ func (t Texts) records(list []row, more int) blocks {
 
 // notice tells users what happened to their account.
 func (t Texts) notice(to, name, subject, what string, c Circumstances) Message {
-	m := t.message("notice", to, "", t.greeting(name), what, t.circumstances(c), c.PublicURL)
-	m.Subject = t.get(subject + ".subject")
+	m := t.message("notice", to, "", t.greeting(name), what, t.circumstances(c), c.PublicURL, t.notMe)
+	m.Subject, m.NotMe = t.get(subject+".subject"), true
 	return m
+}
+
+// ConfirmEmail sends the code that gives an account another address.
+func (t Texts) ConfirmEmail(to, code, publicURL string) Message {
+	return t.message("confirm_email", to, code, t.greeting(""), publicURL, code)
+}
+
+// EmailTaken tells the owner of an address that someone wanted to have it for another account.
+func (t Texts) EmailTaken(to, publicURL string) Message {
+	return t.message("email_taken", to, "", t.greeting(""), publicURL)
+}
+
+// EmailChangeAsked tells the present address of an account that someone asked to change it.
+func (t Texts) EmailChangeAsked(to, name, email string, c Circumstances) Message {
+	return t.notice(to, name, "email_change_asked", t.get("email_change_asked.what", email), c)
+}
+
+// EmailChanged tells the old and the new address of an account that it was changed.
+func (t Texts) EmailChanged(to, name, email string, c Circumstances) Message {
+	return t.notice(to, name, "email_changed", t.get("email_changed.what", email), c)
+}
+
+// AccountDeleted tells users that their account was deleted, and when it is erased.
+func (t Texts) AccountDeleted(to, name string, erased time.Time, c Circumstances) Message {
+	return t.notice(to, name, "account_deleted", t.get("account_deleted.what", t.date(t.local(erased))), c)
+}
+
+// AccountRestored tells users that the deletion of their account was taken back.
+func (t Texts) AccountRestored(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "account_restored", t.get("account_restored.what"), c)
+}
+
+// NotMeDone tells users what ended because they said that it was not them.
+func (t Texts) NotMeDone(to, name string, c Circumstances) Message {
+	return t.message("not_me_done", to, "", t.greeting(name), t.circumstances(c), c.PublicURL)
 }
 
 // PasswordChanged tells users that their password was changed.

@@ -29,6 +29,11 @@ func (s *Service) accountOperations() []api.Bound {
 		api.Bind(api.ListSessions, s.ListSessions),
 		api.Bind(api.EndSession, s.EndSession),
 		api.Bind(api.EndOtherSessions, s.EndOtherSessions),
+		api.Bind(api.ChangeEmail, s.ChangeEmail),
+		api.Bind(api.ConfirmEmail, s.ConfirmEmail),
+		api.Bind(api.DeleteAccount, s.DeleteAccount),
+		api.Bind(api.RestoreAccount, s.RestoreAccount),
+		api.Bind(api.NotMe, s.NotMe),
 	}
 }
 

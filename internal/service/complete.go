@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -18,6 +19,8 @@ import (
 // firstFactor is what a person proved first. It is stored with a flow.
 type firstFactor struct {
 	Method warranty.SignInMethod `json:"method"`
+	// Second is the second step that was proven too, in a flow of an account that is to be restored.
+	Second warranty.SecondFactor `json:"second,omitempty"`
 	// Identity is the identity of a provider that signed in.
 	Identity *warranty.ID `json:"identity,omitempty"`
 	// Decides means that the provider is the one of an organization, which decides about factors itself.
@@ -38,6 +41,7 @@ type completion struct {
 	secret string                // of the session
 	row    store.Session
 	step   *warranty.SecondStep // what is missing
+	erased *time.Time           // when the account is erased, if restoring it is what is missing
 	user   warranty.User
 }
 
@@ -51,13 +55,22 @@ func (s *Service) completing(p warranty.Principal, first firstFactor) (*completi
 	if p.Door == warranty.DoorWeb {
 		lifetime = warranty.WebSessionLifetime
 	}
-	c := &completion{Service: s, p: p, first: first, secret: secret}
+	c := &completion{Service: s, p: p, first: first, second: first.Second, secret: secret}
 	c.row = store.Session{
 		ID: s.NewID(), Secret: warranty.HashSecret(secret), Method: first.Method, Identity: first.Identity,
 		Network: maskedNetwork(p.Address), Created: now, Confirmed: now, Expires: now.Add(lifetime),
 	}
 	c.row.Program, c.row.System = deviceName(p.UserAgent)
 	return c, nil
+}
+
+// continuing is completing for a flow.
+func (s *Service) continuing(p warranty.Principal, flow store.Flow) (*completion, error) {
+	var first firstFactor
+	if err := json.Unmarshal(flow.State, &first); err != nil {
+		return nil, err
+	}
+	return s.completing(p, first)
 }
 
 // complete signs a person in whose account is locked, or begins a flow if the second step is missing: then signedIn is
@@ -67,12 +80,23 @@ func (c *completion) complete(tx *store.Tx, user warranty.ID) (signedIn bool, er
 	if err != nil {
 		return false, err
 	}
-	if account.Disabled || account.Kind != warranty.PersonKind {
+	if account.Kind != warranty.PersonKind {
 		return false, errSignIn
 	}
-	c.user, c.step = account.User, nil
+	c.user, c.step, c.erased = account.User, nil, nil
+	if account.Disabled {
+		e, ok, err := c.closing(tx, account, c.row.Created)
+		if err != nil || !ok {
+			return false, cmp.Or[error](err, errSignIn)
+		}
+		c.erased = &e.Due
+	}
 	if account.TwoStep && c.second == "" && !c.first.suffices() {
-		return false, c.begin(tx)
+		return false, c.begin(tx, store.FlowSecondStep)
+	}
+	if c.erased != nil {
+		c.first.Second = c.second
+		return false, c.begin(tx, store.FlowRestore)
 	}
 	if err := c.endEarlier(tx); err != nil {
 		return false, err
@@ -99,15 +123,18 @@ func (c *completion) endEarlier(tx *store.Tx) error {
 	return err
 }
 
-// begin adds the flow that waits for the second step.
-func (c *completion) begin(tx *store.Tx) error {
+// begin adds the flow that waits for the second step, or for the decision to restore the account.
+func (c *completion) begin(tx *store.Tx, kind store.FlowKind) error {
 	browser, err := browserHash(c.p)
 	if err != nil {
 		return err
 	}
-	methods, err := tx.SecondFactors(c.user.ID)
-	if err != nil {
-		return err
+	var methods []warranty.SecondFactor
+	if kind == store.FlowSecondStep {
+		c.erased = nil // nobody else is told
+		if methods, err = tx.SecondFactors(c.user.ID); err != nil {
+			return err
+		}
 	}
 	state, err := json.Marshal(c.first)
 	if err != nil {
@@ -119,13 +146,19 @@ func (c *completion) begin(tx *store.Tx) error {
 	}
 	c.step = &warranty.SecondStep{Flow: secret, Methods: methods, ExpiresAt: c.row.Created.Add(warranty.FlowLifetime)}
 	return tx.InsertFlow(store.Flow{
-		Hash: warranty.HashSecret(secret), Browser: browser, Kind: store.FlowSecondStep, User: &c.user.ID, State: state,
+		Hash: warranty.HashSecret(secret), Browser: browser, Kind: kind, User: &c.user.ID, State: state,
 		Created: c.row.Created, Expires: c.step.ExpiresAt,
 	})
 }
 
 // session returns the session after the commit, or what is missing.
 func (c *completion) session(ctx context.Context) (warranty.Session, error) {
+	if c.erased != nil {
+		refusal := warranty.Refuse(warranty.AccountIsDeleted,
+			"This account was deleted and will be erased on %s. You can restore it.", warranty.DateOf(*c.erased))
+		refusal.SecondStep = c.step
+		return warranty.Session{}, refusal
+	}
 	if c.step != nil {
 		refusal := warranty.Refuse(warranty.SecondFactorRequired, "This account has two-step sign-in. Enter the second step.")
 		refusal.SecondStep = c.step

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"slices"
 	"time"
 
 	"warranty.example/svc/internal/mail"
@@ -10,25 +11,32 @@ import (
 
 // What ends credentials and codes, and which. SECURITY.md has the table; TestEndings walks it.
 
-// lockWithOrganizations locks an account and the organizations that the person is a member of: what they made there
+// lockWithOrganizations locks accounts and the organizations that their people are members of: what they made there
 // ends with them.
-func lockWithOrganizations(tx *store.Tx, id warranty.ID, others ...warranty.ID) (map[warranty.ID]store.Account, error) {
-	ids, err := tx.OrganizationsOf(id)
+func lockWithOrganizations(tx *store.Tx, accounts ...warranty.ID) (map[warranty.ID]store.Account, error) {
+	all := slices.Clone(accounts)
+	for _, id := range accounts {
+		ids, err := tx.OrganizationsOf(id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ids...)
+	}
+	locked, err := tx.LockUsers(all...)
 	if err != nil {
 		return nil, err
 	}
-	locked, err := tx.LockUsers(append(append(ids, id), others...)...)
-	if err != nil {
-		return nil, err
-	}
-	// The person may have joined another one until they were locked.
-	if ids, err = tx.OrganizationsOf(id); err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		if _, ok := locked[id]; !ok {
-			if locked[id], err = tx.LockUser(id); err != nil {
-				return nil, err
+	// A person may have joined another one until they were locked.
+	for _, id := range accounts {
+		ids, err := tx.OrganizationsOf(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if _, ok := locked[id]; !ok {
+				if locked[id], err = tx.LockUser(id); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}

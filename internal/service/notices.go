@@ -27,7 +27,16 @@ func (s *Service) notify(
 	if p.User.ID == user.ID {
 		reader = reader.Or(p.Locale)
 	}
-	return tx.InsertMail(s.outgoing(write(mail.In(reader))))
+	code, err := warranty.NewCode(s.Random)
+	if err != nil {
+		return err
+	}
+	message := write(mail.In(reader).NotMe(code))
+	if err := tx.InsertMail(s.outgoing(message)); err != nil || !message.NotMe {
+		return err
+	}
+	return tx.InsertNotMe(store.NotMeCode{User: user.ID, Email: message.To}, warranty.HashCode(code),
+		s.now().Add(warranty.NotMeLifetime))
 }
 
 // notifyAdmins emails those who manage a locked account: a person, or the admins of an organization.

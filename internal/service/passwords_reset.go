@@ -53,6 +53,9 @@ func (s *Service) ResetPassword(
 	fresh := s.NewID()
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		locked, err := lockByCode(tx, owner, code, store.ForReset, true, now)
+		if err == nil && locked.Disabled {
+			err = warranty.ErrNotFound
+		}
 		if err != nil {
 			return badCode(err)
 		}
@@ -144,22 +147,8 @@ func (s *Service) ChangePassword(
 		if err := tx.SetPassword(p.User.ID, hash); err != nil {
 			return err
 		}
-		if err := tx.DeleteOtherSessions(p.User.ID, p.CredentialID); err != nil {
+		if err := s.endOthers(tx, p, account, revoke, now); err != nil {
 			return err
-		}
-		if err := tx.DeleteCodes(p.User.ID); err != nil {
-			return err
-		}
-		if revoke {
-			if err := s.revokeAll(tx, byHolder(account.User, p), account.User, now); err != nil {
-				return err
-			}
-			err := s.eachOrganizationOf(tx, p, account.ID, func(by warranty.Principal) error {
-				return tx.DropCalendarBy(by.Account.ID, account.ID)
-			})
-			if err != nil {
-				return err
-			}
 		}
 		var err error
 		if session, err = s.renewSession(tx, p, secret); err != nil {

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -24,11 +23,7 @@ func (s *Service) signInBySecondStep(
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	var first firstFactor
-	if err := json.Unmarshal(flow.State, &first); err != nil {
-		return warranty.Session{}, err
-	}
-	c, err := s.completing(p, first)
+	c, err := s.continuing(p, flow)
 	if err != nil {
 		return warranty.Session{}, err
 	}

@@ -40,7 +40,7 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	if !right || account.Disabled {
+	if !right {
 		s.logFailedSignIn(ctx, p, account, "wrong password")
 		return warranty.Session{}, errSignIn
 	}
@@ -54,7 +54,7 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 		if err != nil {
 			return err
 		}
-		if now.PasswordHash != account.PasswordHash || now.Disabled {
+		if now.PasswordHash != account.PasswordHash {
 			return errSignIn
 		}
 		_, err = c.complete(tx, account.ID)
@@ -92,7 +92,7 @@ func (s *Service) signInByCode(
 	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
 		return warranty.Session{}, err
 	}
-	if err != nil || owner != account.ID || account.Disabled {
+	if err != nil || owner != account.ID {
 		s.logFailedSignIn(ctx, p, account, "wrong code")
 		return warranty.Session{}, errSignInCode
 	}
@@ -107,6 +107,9 @@ func (s *Service) signInByCode(
 			return codeGone(err, errSignInCode)
 		}
 		user := locked.User
+		if locked.Disabled && !locked.EmailVerified {
+			return errSignInCode
+		}
 		if !locked.EmailVerified {
 			if user, err = s.startOver(tx, p, locked, fresh, "", now); err != nil {
 				return err
@@ -137,7 +140,7 @@ func lockByCode(
 		return locked, err
 	}
 	id, err := tx.UseCode(code, purpose, now)
-	if err == nil && (id != account || locked.Disabled) {
+	if err == nil && id != account {
 		err = warranty.ErrNotFound
 	}
 	return locked, err
@@ -178,12 +181,26 @@ func (s *Service) mailCode(
 	if err != nil {
 		return err
 	}
-	if account.ID.IsZero() || account.Disabled {
+	closed, err := s.takesNoCode(ctx, purpose, account)
+	if err != nil {
+		return err
+	}
+	if account.ID.IsZero() || closed {
 		code.user, code.mail = s.NewID(), nil
 	}
 	err = s.Store.Write(ctx, code.insert)
 	s.wakeMail()
 	return err
+}
+
+// takesNoCode reports whether a code does nothing for an account: it is disabled, and its person cannot restore it with
+// a sign-in.
+func (s *Service) takesNoCode(ctx context.Context, purpose store.Purpose, account store.Account) (bool, error) {
+	if !account.Disabled || purpose != store.ForSignIn || !account.EmailVerified {
+		return account.Disabled, nil
+	}
+	closing, err := s.Store.Closing(ctx, account.ID, s.now())
+	return !closing, err
 }
 
 // throttleSignIn counts an attempt against the caller's network and against the account.

@@ -60,6 +60,14 @@ func (t *Tx) AddressOwner(email string) (owner warranty.ID, err error) {
 	return owner, err
 }
 
+// IsTaken reports whether an address belongs to an account that verified it.
+func (t *Tx) IsTaken(email string) (taken bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM addresses x JOIN users u ON u.id = x.account_id
+		WHERE x.email = $1 AND COALESCE(x.verified_at, u.verified_at) IS NOT NULL`,
+		func(*engine.Row) error { taken = true; return nil }, email)
+	return taken, err
+}
+
 // InsertAddress adds a verified address to a locked organization. It fails with a duplicate if the
 // address belongs to another account.
 func (t *Tx) InsertAddress(organization warranty.ID, a warranty.Address) error {
@@ -82,20 +90,28 @@ type AddressCode struct {
 	Email   string
 	Names   *string        // for the conversion of an account
 	Stop    *warranty.Hash // of the code that stops the conversion
+	Session *warranty.ID   // that asked for the new address of a person
 	Expires time.Time
 }
 
-// InsertAddressCode adds a code. It replaces earlier ones of the account for the same address.
+// InsertAddressCode adds a code. It replaces earlier ones of the account for the same address, and all for a person's new
+// address if it is one.
 func (t *Tx) InsertAddressCode(c AddressCode, code warranty.Hash) error {
 	if err := t.later(`DELETE FROM address_codes WHERE account_id = $1 AND email = $2`, c.Account, c.Email); err != nil {
 		return err
+	}
+	if c.Session != nil {
+		err := t.later(`DELETE FROM address_codes WHERE account_id = $1 AND session_id IS NOT NULL`, c.Account)
+		if err != nil {
+			return err
+		}
 	}
 	var stop any
 	if c.Stop != nil {
 		stop = *c.Stop
 	}
-	return t.later(`INSERT INTO address_codes (code_hash, account_id, email, names, stop_hash, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`, code, c.Account, c.Email, c.Names, stop, c.Expires)
+	return t.later(`INSERT INTO address_codes (code_hash, account_id, email, names, stop_hash, session_id, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, code, c.Account, c.Email, c.Names, stop, c.Session, c.Expires)
 }
 
 // ConversionOf returns the account whose conversion a code stops.
@@ -117,7 +133,7 @@ func (t *Tx) StopConversion(account warranty.ID, stop warranty.Hash, now time.Ti
 
 // AddressCode returns a valid code without using it.
 func (s *Store) AddressCode(ctx context.Context, code warranty.Hash, now time.Time) (c AddressCode, err error) {
-	err = queryRow(ctx, s.db, `SELECT account_id, email, names, expires_at FROM address_codes
+	err = queryRow(ctx, s.db, `SELECT account_id, email, names, session_id, expires_at FROM address_codes
 		WHERE code_hash = $1 AND expires_at > $2`,
 		func(r *engine.Row) { c = readAddressCode(r) }, code, now)
 	return c, err
@@ -126,11 +142,13 @@ func (s *Store) AddressCode(ctx context.Context, code warranty.Hash, now time.Ti
 // UseAddressCode uses up a valid code of a locked account.
 func (t *Tx) UseAddressCode(account warranty.ID, code warranty.Hash, now time.Time) (c AddressCode, err error) {
 	err = queryRow(t.ctx, t.tx, `DELETE FROM address_codes WHERE account_id = $1 AND code_hash = $2 AND expires_at > $3
-		RETURNING account_id, email, names, expires_at`,
+		RETURNING account_id, email, names, session_id, expires_at`,
 		func(r *engine.Row) { c = readAddressCode(r) }, account, code, now)
 	return c, err
 }
 
 func readAddressCode(r *engine.Row) AddressCode {
-	return AddressCode{Account: r.ID(), Email: r.Text(), Names: r.OptionalText(), Expires: r.Time()}
+	return AddressCode{
+		Account: r.ID(), Email: r.Text(), Names: r.OptionalText(), Session: r.OptionalID(), Expires: r.Time(),
+	}
 }

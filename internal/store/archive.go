@@ -198,7 +198,7 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 // endedTables are the tables whose rows are credentials, or emails that contain them.
 var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "calendars", "mails",
 	"invitations", "address_codes", "oauth_requests", "oauth_codes", "refresh_tokens", "setup_codes",
-	"asked_codes", "session_proofs", "sign_in_flows"}
+	"asked_codes", "session_proofs", "sign_in_flows", "not_me_codes"}
 
 // ended returns the rows without credentials that must no longer work. Tokens are revoked.
 func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {

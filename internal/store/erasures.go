@@ -12,11 +12,12 @@ import (
 // ErasureDelay is how long a deleted account can be taken back.
 const ErasureDelay = 30 * 24 * time.Hour
 
-// Erasure is an account that the operator deleted and that is erased when it is due.
+// Erasure is an account that was deleted and that is erased when it is due.
 type Erasure struct {
-	Due     time.Time
-	Started bool // it can no longer be taken back
-	After   EventKey
+	Due        time.Time
+	Started    bool // it can no longer be taken back
+	After      EventKey
+	Restorable bool // by the person, or an admin of the organization
 }
 
 // EventKey identifies an event in history. Events are ordered by it.
@@ -24,16 +25,18 @@ type EventKey struct{ Thread, ID warranty.ID }
 
 // LockErasure returns the erasure of a locked account, or ErrNotFound if there is none.
 func (t *Tx) LockErasure(user warranty.ID) (e Erasure, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT e.due_at, e.started_at, e.thread_id, e.event_id
+	err = queryRow(t.ctx, t.tx, `SELECT e.due_at, e.started_at, e.thread_id, e.event_id, e.restorable
 		FROM erasures e WHERE e.user_id = $1 /*pg: FOR UPDATE */`,
 		func(r *engine.Row) {
-			e = Erasure{Due: r.Time(), Started: r.Set(), After: EventKey{Thread: r.ID(), ID: r.ID()}}
+			e = Erasure{
+				Due: r.Time(), Started: r.Set(), After: EventKey{Thread: r.ID(), ID: r.ID()}, Restorable: r.Int() == 1,
+			}
 		}, user)
 	return e, err
 }
 
-// PlanErasure makes a locked and disabled account due for erasure. restorable means that an admin of the
-// organization may take it back.
+// PlanErasure makes a locked and disabled account due for erasure. restorable means that the person, or an
+// admin of the organization, may take it back.
 func (t *Tx) PlanErasure(account warranty.ID, due time.Time, restorable bool) error {
 	may := 0
 	if restorable {
@@ -52,6 +55,13 @@ func (t *Tx) KeepDeleted(account warranty.ID) error {
 // StartErasure notes that the erasure of a locked account has started.
 func (t *Tx) StartErasure(user warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE erasures SET started_at = COALESCE(started_at, $2) WHERE user_id = $1`, user, now)
+}
+
+// Closing reports whether the person of a disabled account deleted it themselves and may take that back.
+func (s *Store) Closing(ctx context.Context, person warranty.ID, now time.Time) (closing bool, err error) {
+	err = s.db.Query(ctx, `SELECT 1 FROM erasures WHERE user_id = $1 AND restorable = 1 AND started_at IS NULL AND due_at > $2`,
+		func(*engine.Row) error { closing = true; return nil }, person, now)
+	return closing, err
 }
 
 // DropErasure forgets the erasure of a locked account.
@@ -335,6 +345,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM declined WHERE account_id = $1`,
 		`DELETE FROM declined_accounts WHERE account_id = $1 OR from_id = $1`,
 		`DELETE FROM address_codes WHERE account_id = $1`,
+		`DELETE FROM not_me_codes WHERE user_id = $1`,
 		`DELETE FROM addresses WHERE account_id = $1`,
 		`DELETE FROM invitations WHERE account_id = $1 OR invited_by = $1`,
 		`DELETE FROM members WHERE account_id = $1 OR user_id = $1`,

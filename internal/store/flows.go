@@ -18,6 +18,7 @@ const (
 	FlowEmailedCode                     // six digits that were emailed
 	FlowProvider                        // the answer of a provider
 	FlowLink                            // the proof of the account that an identity is to be linked to
+	FlowRestore                         // the decision to take back the deletion of the account
 )
 
 // Flow is a sign-in that is not complete. It is not a session: nothing but continuing it accepts its secret.

@@ -76,6 +76,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 			`DELETE FROM invitations WHERE id IN
 				(SELECT id FROM invitations WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
 			`DELETE FROM setup_codes WHERE expires_at <= $1`,
+			`DELETE FROM not_me_codes WHERE expires_at <= $1`,
 			`DELETE FROM address_codes WHERE code_hash IN
 				(SELECT code_hash FROM address_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
 		} {

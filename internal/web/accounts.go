@@ -65,7 +65,7 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		},
 		again: func(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
 			if step := secondStepOf(f.err); step != nil {
-				return web.askSecondStep(w, r, who, step, sentSignIn(f, byCode))
+				return web.continueSignIn(w, r, who, step, sentSignIn(f, byCode))
 			}
 			return web.showSignIn(w, r, "", sentSignIn(f, byCode))
 		},

@@ -32,6 +32,17 @@ func secondStepOf(err error) *warranty.SecondStep {
 	return warranty.AsError(err).SecondStep
 }
 
+// continueSignIn shows the page for what is missing to complete a sign-in: the second step, or the decision to restore a
+// deleted account, for which there are no methods.
+func (web *Web) continueSignIn(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, step *warranty.SecondStep, body signInPage,
+) error {
+	if step.Methods == nil {
+		return web.askToRestore(w, r, who, step, body)
+	}
+	return web.askSecondStep(w, r, who, step, body)
+}
+
 // askSecondStep shows the page that asks for the second step of a sign-in, which only this browser can continue.
 func (web *Web) askSecondStep(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, step *warranty.SecondStep, body signInPage,
@@ -54,6 +65,9 @@ func (web *Web) doSecondStep(w http.ResponseWriter, r *http.Request, who warrant
 		do: web.Service.SignIn,
 		again: func(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
 			body := sentSignIn(f, false)
+			if step := secondStepOf(f.err); step != nil {
+				return web.continueSignIn(w, r, who, step, body)
+			}
 			if warranty.AsError(f.err).Code == warranty.InvalidCredential { // it has ended: begin again
 				return web.showSignIn(w, r, "", body)
 			}

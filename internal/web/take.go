@@ -139,7 +139,7 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 	who = withDevice(who)
 	taken, err := web.Service.RegisterHandover(r.Context(), who, in)
 	if step := secondStepOf(err); step != nil {
-		return web.askSecondStep(w, r, who, step, toTake("", f.Value("code")))
+		return web.continueSignIn(w, r, who, step, toTake("", f.Value("code")))
 	}
 	switch {
 	case errors.Is(err, service.ErrHasAccount):

@@ -129,6 +129,8 @@ func (web *Web) routes() []route {
 
 		{pattern: "GET /stop-conversion/{token}", page: web.stopConversion, open: true},
 		{pattern: "POST /stop-conversion/{token}", page: web.doStopConversion, open: true, checks: true},
+		{pattern: "GET /not-me/{token}", page: web.notMe, open: true},
+		{pattern: "POST /not-me/{token}", page: web.doNotMe, open: true, checks: true},
 		{pattern: "GET /unsubscribe/{token}", page: web.unsubscribe, open: true},
 		{pattern: "POST /unsubscribe/{token}", page: web.doUnsubscribe, open: true, checks: true, anyOrigin: true},
 
@@ -264,6 +266,11 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/security/sessions/{id}/end", page: web.endSession, personal: true},
 		{pattern: "POST /settings/security/sign-out-others", page: web.endOtherSessions, personal: true},
 		{pattern: "POST /settings/security/sign-out-everywhere", page: web.signOutEverywhere, personal: true},
+		{pattern: "GET " + addressPath, page: web.changeAddress, personal: true},
+		{pattern: "POST " + addressPath, page: web.mailAddressCode, personal: true},
+		{pattern: "POST " + addressPath + "/confirm", page: web.confirmAddress, personal: true},
+		{pattern: "GET " + deletePath, page: web.deleteAccount, personal: true},
+		{pattern: "POST " + deletePath, page: web.doDeleteAccount, personal: true},
 		{pattern: "POST /settings/profile/restore", page: web.restoreSetAside, personal: true},
 		{pattern: "GET /.well-known/change-password", page: web.toPassword, open: true},
 		{pattern: "POST /switch", page: web.switchAccount, personal: true, checks: true},

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// NotMeCode is a code of a security email.
+type NotMeCode struct {
+	User  warranty.ID
+	Email string // the address that the email went to
+}
+
+// InsertNotMe adds a code for an account.
+func (t *Tx) InsertNotMe(c NotMeCode, code warranty.Hash, expires time.Time) error {
+	return t.later(`INSERT INTO not_me_codes (code_hash, user_id, email, expires_at) VALUES ($1, $2, $3, $4)`,
+		code, c.User, c.Email, expires)
+}
+
+// NotMe returns a valid code without using it.
+func (s *Store) NotMe(ctx context.Context, code warranty.Hash, now time.Time) (c NotMeCode, err error) {
+	err = queryRow(ctx, s.db, `SELECT user_id, email FROM not_me_codes WHERE code_hash = $1 AND expires_at > $2`,
+		func(r *engine.Row) { c = NotMeCode{User: r.ID(), Email: r.Text()} }, code, now)
+	return c, err
+}
+
+// UseNotMe ends all codes of a locked account with one that is valid.
+func (t *Tx) UseNotMe(user warranty.ID, code warranty.Hash, now time.Time) error {
+	n, err := t.exec(`DELETE FROM not_me_codes WHERE user_id = $1 AND EXISTS
+		(SELECT 1 FROM not_me_codes c WHERE c.code_hash = $2 AND c.user_id = $1 AND c.expires_at > $3)`, user, code, now)
+	if err == nil && n == 0 {
+		err = warranty.ErrNotFound
+	}
+	return err
+}
+
+// ChangeEmail gives a locked person another, verified address. It fails with a duplicate if it belongs to another account.
+func (t *Tx) ChangeEmail(user warranty.ID, email string, now time.Time) error {
+	if err := t.exactlyOne(`UPDATE users SET email = $2, verified_at = $3, `+nextEpoch+` WHERE id = $1`,
+		user, email, now); err != nil {
+		return err
+	}
+	return t.moveAddress(user, email)
+}
