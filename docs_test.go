@@ -197,6 +197,7 @@ var credentialColumns = map[string]string{
 	"users.credential_epoch":     "a counter",
 	"users.passkey_handle":       "names a person to their passkeys and lets nobody in",
 
+	"not_me_codes.code_hash":         "DELETE FROM not_me_codes;",
 	"sign_in_flows.flow_hash":        "DELETE FROM sign_in_flows;",
 	"sign_in_flows.browser_hash":     "DELETE FROM sign_in_flows;",
 	"sign_in_flows.state":            "DELETE FROM sign_in_flows;",
@@ -304,7 +305,7 @@ func runRecipe(t *testing.T, database, recipe string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `session_proofs`, `sign_in_flows`, `one_time_codes`, `calendars`, `invitations`, `address_codes`, `offer_codes WHERE transfer = 1 OR signs_in_until IS NOT NULL`, `mails`} {
+	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `session_proofs`, `sign_in_flows`, `not_me_codes`, `one_time_codes`, `calendars`, `invitations`, `address_codes`, `offer_codes WHERE transfer = 1 OR signs_in_until IS NOT NULL`, `mails`} {
 		n := 0
 		if err := db.QueryRow(`SELECT count(*) FROM ` + left).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%s still has %d rows, %v", left, n, err)

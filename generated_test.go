@@ -415,6 +415,7 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 		}
 	})
 	stage := &servertest.Stage{T: t, URL: w.HTTP.URL, Client: w.Client, MailedCode: w.MailedCode,
+		MailedNotMe: w.MailedNotMe,
 		Account: servertest.Person{Name: "Ada Moreno", Email: "ada@shop.example", Password: "plum ladder quiet harbour"}}
 	if _, err := w.Service.AddUser(t.Context(), warranty.Register{Name: stage.Account.Name, Email: stage.Account.Email,
 		Password: stage.Account.Password}); err != nil {

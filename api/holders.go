@@ -6,7 +6,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The operations with which the holder of an account changes its address, deletes it, or stops somebody else.
+// The operations with which the holder of an account changes its address, deletes it, or stops someone else.
 var (
 	ChangeEmail = define[warranty.ChangeEmail, warranty.None](Spec{
 		Name:   "account.change_email",

@@ -32,7 +32,8 @@ func TestReferenceRuns(t *testing.T) {
 	}
 	p := lab.Start(t, append(slices.Clone(lab.Unthrottled), "--demo", "--organization-limit=200")...)
 	m := regexp.MustCompile(`owner@demo\.example +password (\S+)`).FindStringSubmatch(p.Output())
-	stage := &servertest.Stage{T: t, URL: p.URL, Client: http.DefaultClient, MailedCode: newestCode(t, p),
+	stage := &servertest.Stage{T: t, URL: p.URL, Client: http.DefaultClient, MailedCode: newestCode(t, p, "code"),
+		MailedNotMe: newestCode(t, p, "not_me"),
 		Account: servertest.Person{Email: "owner@demo.example", Password: m[1]}}
 	page := readReference(t, p.URL+"/docs")
 
@@ -235,14 +236,14 @@ func shapes(at string, got, shown any, nullsLeftOut bool) (differences []string)
 
 // newestCode returns a function that waits for a code emailed to an address that it
 // has not returned before.
-func newestCode(t *testing.T, p *lab.Process) func(email string) string {
+func newestCode(t *testing.T, p *lab.Process, what string) func(email string) string {
 	given := map[string]int{}
 	return func(email string) string {
 		var codes []string
 		testenv.Wait(t, "a code is emailed to "+email, func() bool {
 			codes = nil
 			for _, line := range p.Logged("mail") {
-				if code, ok := line["code"].(string); ok && line["to"] == email {
+				if code, ok := line[what].(string); ok && line["to"] == email {
 					codes = append(codes, code)
 				}
 			}

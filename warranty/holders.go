@@ -4,7 +4,7 @@ import "time"
 
 // What the holder of an account does with it: another address, "This was not me", deleting it and taking that back.
 
-// NotMeLifetime is how long the code in a security email works with which somebody says that it was not them.
+// NotMeLifetime is how long the code in a security email works with which someone says that it was not them.
 const NotMeLifetime = 7 * 24 * time.Hour
 
 // ChangeEmail is the input of account.change_email.

@@ -29,7 +29,7 @@ import (
 // credentialTables are emptied by a restore.
 var credentialTables = []string{"sessions", "token_secrets", "one_time_codes", "calendars", "mails",
 	"invitations", "address_codes", "oauth_requests", "oauth_codes", "refresh_tokens", "setup_codes",
-	"asked_codes", "session_proofs", "sign_in_flows"}
+	"asked_codes", "session_proofs", "sign_in_flows", "not_me_codes"}
 
 // TestBackupsAreRestored restores a backup of each database into both.
 func TestBackupsAreRestored(t *testing.T) {
@@ -264,7 +264,7 @@ func TestEveryTableIsClassified(t *testing.T) {
 		claim_documents claim_messages claim_mutes claim_notes claims customers declined declined_accounts
 		devices document_versions documents domains drafts ended_codes erasures factor_tries feed_marks gone handed_over
 		history idempotency identities index_lists index_parts index_pending index_segments installation invitations
-		job_changes job_records jobs logos mail_digest mail_log mail_notices mails members milestones
+		job_changes job_records jobs logos mail_digest mail_log mail_notices mails members milestones not_me_codes
 		oauth_clients oauth_codes oauth_requests offer_codes offer_mails one_time_codes organizations
 		passkeys products record_reminders recovery_codes refresh_tokens reminded reminder_choices requests saved_replies
 		schema_compatibility secrets_keys server_errors service_settings session_proofs sessions setup_codes sign_in_flows signing_keys

@@ -24,6 +24,7 @@ const (
 	sampleCode      = "7K2M-9QXT-4D8P-HV3E-2F6J"
 	sampleNewOwner  = "kim@people.example"
 	sampleEmail     = "ada@shop.example"
+	sampleNewEmail  = "ada@home.example"
 	sampleSHA256    = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 )
 
@@ -588,6 +589,11 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.CancelConversion{Code: sampleCode},
 		&warranty.ConfirmConversion{Code: sampleCode},
 		&warranty.ConfirmSession{Password: samplePassword},
+		&warranty.ChangeEmail{Email: sampleNewEmail},
+		&warranty.ConfirmEmail{Code: sampleCode},
+		&warranty.DeleteAccount{Email: sampleEmail},
+		&warranty.RestoreAccount{Flow: sampleSecret(warranty.FlowSecret)},
+		&warranty.NotMe{Code: sampleCode},
 		&warranty.ChangePassword{CurrentPassword: samplePassword, NewPassword: "seven grey herons waiting"},
 	}
 	byType := make(map[reflect.Type]any, len(inputs))

@@ -65,6 +65,8 @@ var variables = []struct {
 	{sampleID(0x20).String(), "SESSION_ID", "Id of one of your sessions", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
+	{sampleNewEmail, "NEW_EMAIL", "Your new email address", true},
+	{sampleSecret(warranty.FlowSecret), "FLOW", "Flow from the response to a sign-in", true},
 	{sampleEmail, "EMAIL", "Your email address", true},
 	{samplePassword, "PASSWORD", "Your password", true},
 }

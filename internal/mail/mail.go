@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/mail"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -79,9 +80,12 @@ type Log struct {
 	log *slog.Logger
 }
 
-// NewLog returns a Sender that writes one log line per email, with its code but
+// NewLog returns a Sender that writes one log line per email, with its codes but
 // without its text.
 func NewLog(log *slog.Logger) *Log { return &Log{log: log} }
+
+// notMeLink is the link with which the reader of a notice says that it was not them.
+var notMeLink = regexp.MustCompile(`/not-me/(\S+)`)
 
 // Send writes the line. It rejects the same messages as SMTP, so that mistakes show
 // up without a mail server.
@@ -95,6 +99,9 @@ func (l *Log) Send(ctx context.Context, m Message) error {
 	attrs := []slog.Attr{slog.String("to", m.To), slog.String("subject", m.Subject)}
 	if m.Code != "" {
 		attrs = append(attrs, slog.String("code", m.Code))
+	}
+	if link := notMeLink.FindStringSubmatch(m.Text); link != nil {
+		attrs = append(attrs, slog.String("not_me", link[1]))
 	}
 	l.log.LogAttrs(ctx, slog.LevelInfo, "mail", attrs...)
 	return nil

@@ -220,7 +220,8 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stage := &servertest.Stage{T: t, URL: w.HTTP.URL, Client: w.Client, MailedCode: w.MailedCode, Account: ada}
+		stage := &servertest.Stage{T: t, URL: w.HTTP.URL, Client: w.Client, MailedCode: w.MailedCode,
+			MailedNotMe: w.MailedNotMe, Account: ada}
 		for _, e := range examples {
 			if e.Spec.Tool == "" {
 				continue

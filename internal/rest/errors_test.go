@@ -300,6 +300,14 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 		}
 	})
 
+	t.Run("a deleted account", func(t *testing.T) {
+		zoe := w.Verified("Zoe")
+		w.Must(200, made("DELETE", "/api/account", zoe.Session, fields{"email": zoe.Email}))
+		answer := w.Do(made("POST", "/api/auth/sessions", "", fields{"email": zoe.Email, "password": zoe.Password}))
+		refusal{code: warranty.AccountIsDeleted}.check(t, w, answer)
+		reached[warranty.AccountIsDeleted] = true
+	})
+
 	later := []warranty.Code{ // of calls that do not exist yet
 		warranty.ConfirmationRequired, warranty.TwoStepRequired, warranty.SSORequired, warranty.LastMethod, warranty.IdentityInUse,
 		warranty.BreakGlassRequired,

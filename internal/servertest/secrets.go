@@ -48,7 +48,7 @@ type secretsWatch struct {
 
 // makesSecret matches the requests whose response contains a new secret.
 var makesSecret = regexp.MustCompile(
-	`^POST /api/(integration-tokens|integration-tokens/[^/]+/rotate|auth/(register|sessions|password|confirm)|handovers/register)$`)
+	`^POST /api/(integration-tokens|integration-tokens/[^/]+/rotate|auth/(register|sessions|password|confirm|restore)|account/email/confirm|handovers/register)$`)
 
 // RoundTrip implements http.RoundTripper.
 func (s secretsWatch) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -21,7 +21,9 @@ type Stage struct {
 	URL        string
 	Client     *http.Client
 	MailedCode func(email string) string // returns the newest code emailed to an address
-	Account    Person                    // with a verified address; used by most examples
+	// MailedNotMe returns the code of the newest notice emailed to an address.
+	MailedNotMe func(email string) string
+	Account     Person // with a verified address; used by most examples
 
 	made    int
 	session string // of Account
@@ -35,7 +37,8 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	s.made++
 	who := s.Account
 	switch op.Name {
-	case api.ConfirmSession.Name, api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name, api.EndOtherSessions.Name:
+	case api.ConfirmSession.Name, api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name, api.EndOtherSessions.Name,
+		api.ChangeEmail.Name, api.ConfirmEmail.Name, api.DeleteAccount.Name, api.RestoreAccount.Name, api.NotMe.Name:
 		who = s.register(true) // the operation may end the sessions that other examples use
 	case api.VerifyEmail.Name, api.SendVerification.Name, api.RequestPasswordReset.Name:
 		who = s.register(false)
@@ -111,6 +114,20 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		if values["SVC_SESSION"], values["CODE"] = shop.Session, s.MailedCode(email); op.Name == api.CancelConversion.Name {
 			values["CODE"] = s.MailedCode(shop.Email)
 		}
+	case api.ChangeEmail.Name, api.ConfirmEmail.Name, api.NotMe.Name:
+		email := strings.ToLower(s.unique("new")) + "@people.example"
+		if values["NEW_EMAIL"] = email; op.Name == api.ChangeEmail.Name {
+			break
+		}
+		s.send(http.StatusAccepted, who.Session, api.ChangeEmail.Spec, map[string]any{"email": email}, nil)
+		if values["CODE"] = s.MailedCode(email); op.Name == api.NotMe.Name {
+			values["CODE"] = s.MailedNotMe(who.Email)
+		}
+	case api.RestoreAccount.Name:
+		s.send(http.StatusOK, who.Session, api.DeleteAccount.Spec, map[string]any{"email": who.Email}, nil)
+		var refused warranty.Problem
+		s.send(http.StatusForbidden, "", api.SignIn.Spec, map[string]any{"email": who.Email, "password": who.Password}, &refused)
+		values["FLOW"] = refused.Flow
 	case api.ConvertAccount.Name:
 		shop := s.register(true)
 		values["SVC_SESSION"], values["PASSWORD"] = shop.Session, shop.Password
@@ -441,6 +458,9 @@ func (s *Stage) post(status int, secret, method, path, mediaType string, body io
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		s.T.Fatal(err)
+	}
+	if answer.Data == nil { // a problem
+		answer.Data = text
 	}
 	if err := json.Unmarshal(answer.Data, into); err != nil {
 		s.T.Fatal(err)

@@ -435,6 +435,12 @@ func (w *World) MailedCode(email string) string {
 	return codes[len(codes)-1]
 }
 
+// MailedNotMe returns the code of the newest notice to an address with which its reader says that it was not them.
+func (w *World) MailedNotMe(email string) string {
+	w.T.Helper()
+	return w.mailed(email, "not_me")
+}
+
 // MailedDigits is MailedCode for six digits.
 func (w *World) MailedDigits(email string) string {
 	w.T.Helper()
@@ -443,20 +449,25 @@ func (w *World) MailedDigits(email string) string {
 
 func (w *World) mailedCodes(email string) []string {
 	w.T.Helper()
+	return strings.Fields(w.mailed(email, "code"))
+}
+
+// mailed returns what the log shows of the newest email to an address that has it.
+func (w *World) mailed(email, what string) (code string) {
+	w.T.Helper()
 	if err := w.Service.SendMail(context.Background()); err != nil {
 		w.T.Fatal(err)
 	}
-	code := ""
 	for line := range strings.Lines(w.Log.String()) {
-		var mail struct{ Msg, To, Code string }
-		if json.Unmarshal([]byte(line), &mail) == nil && mail.Msg == "mail" && mail.To == email && mail.Code != "" {
-			code = mail.Code
+		var mail map[string]any
+		if json.Unmarshal([]byte(line), &mail) == nil && mail["msg"] == "mail" && mail["to"] == email && mail[what] != nil {
+			code, _ = mail[what].(string)
 		}
 	}
 	if code == "" {
-		w.T.Fatalf("no code was emailed to %s", email)
+		w.T.Fatalf("no %s was emailed to %s", what, email)
 	}
-	return strings.Fields(code)
+	return code
 }
 
 // Token creates an integration token for a person, with all scopes when none is given.

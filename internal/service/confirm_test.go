@@ -31,6 +31,17 @@ var gates = map[string]gated{
 			Email: "nora@people.example", Password: servertest.Password})
 		return err
 	}},
+	"account.change_email": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.ChangeEmail(ctx, p.Principal, warranty.ChangeEmail{Email: "nora@people.example"})
+		return err
+	}},
+	"account.delete": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.DeleteAccount(ctx, p.Principal, warranty.DeleteAccount{Email: p.User.Email})
+		if warranty.AsError(err).Code == warranty.LastAdmin { // it was looked at
+			err = nil
+		}
+		return err
+	}},
 	"organizations.delete": {do: func(s *service.Service, p, _ person, o, _ warranty.ID) error {
 		_, err := s.DeleteOrganization(ctx, p.Principal, warranty.DeleteOrganization{ID: o})
 		return err

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,7 +16,7 @@ import (
 // not me".
 
 // ChangeEmail emails a code to the new address of a person. Only the session that asks can enter it. If the address
-// belongs to somebody, it gets an email that says so, and the answer is the same.
+// belongs to someone, it gets an email that says so, and the answer is the same.
 func (s *Service) ChangeEmail(
 	ctx context.Context, p warranty.Principal, in warranty.ChangeEmail,
 ) (warranty.None, error) {
@@ -149,7 +150,7 @@ func (s *Service) endOthers(
 	})
 }
 
-// NotMe ends what somebody else may have got hold of, for who received a security email, without a sign-in: all
+// NotMe ends what someone else may have got hold of, for who received a security email, without a sign-in: all
 // sessions, tokens, connected apps, feeds, codes and flows end, and the password no longer works. The account gets back
 // the address that the email was sent to, unless it belongs to another one meanwhile. If its person deleted the account,
 // that is taken back. Factors stay.
@@ -201,7 +202,7 @@ func (s *Service) takeBack(tx *store.Tx, p warranty.Principal, sent store.NotMeC
 	user := account.User
 	if user.Email != sent.Email {
 		switch err := s.freeAddress(tx, p, sent.Email, user.ID, now); {
-		case errors.Is(err, errAddressTaken): // it belongs to somebody meanwhile
+		case errors.Is(err, errAddressTaken): // it belongs to someone meanwhile
 		case err != nil:
 			return err
 		default:
@@ -324,8 +325,8 @@ func (s *Service) RestoreAccount(
 			if err := tx.UseFlow(flow.Hash, now); err != nil {
 				return codeGone(err, errFlow)
 			}
-			if _, ok, err := s.closing(tx, account, now); err != nil || !ok && account.Disabled {
-				return codeGone(err, errFlow)
+			if _, ok, err := s.closing(tx, account, now); err != nil || !ok {
+				return cmp.Or[error](err, errFlow)
 			}
 			if err := s.enable(tx, byHolder(account.User, p), account, now); err != nil {
 				return err

@@ -122,7 +122,7 @@ func (web *Web) restoreAccount(w http.ResponseWriter, r *http.Request, who warra
 	})
 }
 
-// notMe asks before it ends what somebody else may use, because programs that scan emails follow links.
+// notMe asks before it ends what someone else may use, because programs that scan emails follow links.
 func (web *Web) notMe(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.showNotMe(w, r, who, http.StatusOK, stopPage{})
 }

@@ -1,6 +1,6 @@
 -- How a person keeps their account (ADR 77).
 
--- Codes in security emails with which somebody says, without signing in, that it was not them. email is the address that
+-- Codes in security emails with which someone says, without signing in, that it was not them. email is the address that
 -- the email went to: the account gets it back if it was changed since.
 CREATE TABLE not_me_codes (
   code_hash BYTEA NOT NULL PRIMARY KEY,
