@@ -424,6 +424,8 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 	values := stage.Set(e.Spec)
 	switch {
 	case e.Spec.Name == api.UndoBulk.Name: // which is too late then
+	case e.Spec.Name == api.RestoreAccount.Name: // so is this, after 10 minutes
+		clock = clock.Add(5 * time.Minute)
 	case slices.Contains(e.Spec.Errors, warranty.ConfirmationRequired): // so is this, after 15 minutes
 		clock = clock.Add(10 * time.Minute)
 	default:

@@ -34,7 +34,7 @@ func TestReferenceRuns(t *testing.T) {
 	m := regexp.MustCompile(`owner@demo\.example +password (\S+)`).FindStringSubmatch(p.Output())
 	stage := &servertest.Stage{T: t, URL: p.URL, Client: http.DefaultClient, MailedCode: newestCode(t, p, "code"),
 		MailedNotMe: newestCode(t, p, "not_me"),
-		Account: servertest.Person{Email: "owner@demo.example", Password: m[1]}}
+		Account:     servertest.Person{Email: "owner@demo.example", Password: m[1]}}
 	page := readReference(t, p.URL+"/docs")
 
 	t.Run("setup", func(t *testing.T) {

@@ -159,7 +159,8 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	}
 
 	add(stranger, "/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm?done=mailed",
-		"/verify", "/help", "/docs", "/docs/errors", "/offline", "/sign-in?done=password", "/stop-conversion/0000-0000-0000-0000-0000")
+		"/verify", "/help", "/docs", "/docs/errors", "/offline", "/sign-in?done=password", "/stop-conversion/0000-0000-0000-0000-0000",
+		"/not-me/0000-0000-0000-0000-0000")
 	all = append(all,
 		visit{who: stranger, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
@@ -170,7 +171,8 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
 		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/documents/versions",
-		"/take", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile", "/settings/security",
+		"/take", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile", "/settings/security", "/settings/security/address", "/settings/security/address?code",
+		"/settings/profile/delete",
 		"/settings/calendar", "/settings/replies", "/settings/email", "/shortcuts", "/help", "/handed-over", "/settings/apps",
 		consent("http://127.0.0.1"))
 	const away = "https://atlas-assistant.example/callback"

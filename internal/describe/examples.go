@@ -131,6 +131,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		warranty.Account{User: user, Mails: mails}, mails,
 		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
 		sampleSession(), warranty.AccountSessions{Sessions: []warranty.AccountSession{sampleSession()}},
+		warranty.DeletedAccount{ErasedAt: sampleNow.AddDate(0, 0, 30)},
 		warranty.DayUsage{Date: warranty.DateOf(sampleNow), Requests: 214},
 		warranty.Session{
 			AccessToken: sampleSecret(warranty.SessionSecret),

@@ -66,7 +66,7 @@ func shown(lang string) map[string]Message {
 		"weekly": t.WeeklyDigest(kim, "Kim Larsen", Week{Ending: []Ending{ending}, EndingTotal: 4, Ended: []Ending{ending}, EndedTotal: 1,
 			Waiting: []warranty.Claim{claim(warranty.InfoRequested)}}, base),
 		"sign-in":   t.SignInCode(kim, "Kim Larsen", "7QKD-82MX", base),
-		"new-token": t.TokenCreated(kim, "Kim Larsen", "till", nil, Circumstances{At: last, Program: "Firefox", System: "Linux", Network: "203.0.113.x", PublicURL: base}),
+		"new-token": t.NotMe("7K2M-9QXT-4D8P-HV3E-2F6J").TokenCreated(kim, "Kim Larsen", "till", nil, Circumstances{At: last, Program: "Firefox", System: "Linux", Network: "203.0.113.x", PublicURL: base}),
 		"changed":   t.PromiseChanged(kim, "Kim Larsen", []Changed{changed()}, 0, base),
 	}
 	for name, m := range list {

@@ -133,6 +133,9 @@ func everyMail(t Texts) []Message {
 		t.MemberReset(to, "Ann", "Halden", "Ivo", []string{"till"}, c), t.MemberReset(to, "Ann", "", "", nil, c),
 		t.MemberDisabled(to, "Ann", "Halden", "Ivo", []string{"till"}, c),
 		t.OrganizationRenamed(to, "Ann", "halden.example", "Halden", "Halden Electronics", c),
+		t.ConfirmEmail(to, "CODE", base), t.EmailTaken(to, base), t.EmailChangeAsked(to, "Ann", "ann@home.example", c),
+		t.EmailChanged(to, "Ann", "ann@home.example", c), t.AccountDeleted(to, "Ann", last, c), t.AccountRestored(to, "Ann", c),
+		t.NotMeDone(to, "Ann", c),
 	}
 	for _, status := range warranty.ClaimStatus("").Values() {
 		for _, side := range []warranty.ClaimSide{warranty.OwnerSide, warranty.BusinessSide} {

@@ -54,6 +54,7 @@ func TestNotices(t *testing.T) {
 		Network:   "203.0.113.x",
 		PublicURL: "https://w.example.com",
 	}
+	english := english.NotMe("CODE")
 	for _, m := range []Message{
 		english.PasswordChanged("ann@example.com", "Ann", c), english.PasswordWasReset("ann@example.com", "Ann", c),
 		english.PasswordSetByOperator("ann@example.com", "Ann", c), english.TokenCreated("ann@example.com", "Ann", "till", nil, c),
@@ -61,9 +62,9 @@ func TestNotices(t *testing.T) {
 	} {
 		for _, want := range []string{
 			"Hello Ann,\n", "30 Nov 2026, 09:05 UTC", "Firefox on Linux", "203.0.113.x",
-			"https://w.example.com/reset-password\n",
+			"https://w.example.com/not-me/CODE\n",
 		} {
-			if !strings.Contains(m.Text, want) {
+			if !strings.Contains(m.Text, want) || !m.NotMe {
 				t.Errorf("%s: no %q in:\n%s", m.Subject, want, m.Text)
 			}
 		}

@@ -129,6 +129,7 @@ func (web *Web) routes() []route {
 
 		{pattern: "GET /stop-conversion/{token}", page: web.stopConversion, open: true},
 		{pattern: "POST /stop-conversion/{token}", page: web.doStopConversion, open: true, checks: true},
+		{pattern: "POST " + restoreForm, page: web.restoreAccount, open: true, popup: true},
 		{pattern: "GET /not-me/{token}", page: web.notMe, open: true},
 		{pattern: "POST /not-me/{token}", page: web.doNotMe, open: true, checks: true},
 		{pattern: "GET /unsubscribe/{token}", page: web.unsubscribe, open: true},

@@ -58,7 +58,9 @@ func (v Page) Banner() Banner {
 // flashes has the kind of each message about what was just done.
 var flashes = map[string]BannerKind{
 	"accepted":              Success,
+	"account_deleted":       Info,
 	"account_lost":          Info,
+	"address":               Success,
 	"address_removed":       Success,
 	"address_verified":      Success,
 	"app_disconnected":      Success,
