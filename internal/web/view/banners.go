@@ -58,7 +58,7 @@ func (v Page) Banner() Banner {
 // flashes has the kind of each message about what was just done.
 var flashes = map[string]BannerKind{
 	"accepted":              Success,
-	"account_deleted":       Info,
+	"account_deleted":       Success,
 	"account_lost":          Info,
 	"address":               Success,
 	"address_removed":       Success,
