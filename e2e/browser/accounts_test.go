@@ -79,7 +79,7 @@ func (s *site) member(t testing.TB, name string) (b *tab, full, email string) {
 // saved for the wrong account, nothing typed is lost, and lists stay those of their page.
 func TestTwoTabsActForTwoAccounts(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	b, name, _ := s.member(t, "mara")
 	createKettle(t, b)
 	b.found(t, "Lumen & Oak")

@@ -88,7 +88,7 @@ var adminPages = []string{"/admin", "/admin/users", "/admin/users?q=nobody+like+
 // account with the keyboard.
 func TestAdminPagesShowText(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	root := s.account(t, "root")
 	s.appoint(t, root)
 	victim := fmt.Sprintf("victim%d@people.example", time.Now().UnixNano())

@@ -34,7 +34,7 @@ func (b *tab) mustBeInTheWindow(t *testing.T, selectors ...string) {
 // and takes it back. It looks at each page in every width, and counts what a person does.
 func TestManyClaimsInTheBrowser(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	const name = "Bulk and Sons"
 	b := s.queueOf(t, name, 12)
 	b.mustOpen(t, "/settings/replies")
@@ -136,7 +136,7 @@ func TestManyClaimsInTheBrowser(t *testing.T) {
 // what was decided meanwhile.
 func TestADecisionIsUndoneInTheBrowser(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	b := s.queueOf(t, "One and Only", 3)
 	b.mustOpen(t, "/claims")
 	b.press(t, "Start with the oldest")

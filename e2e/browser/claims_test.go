@@ -10,7 +10,7 @@ import (
 // and the list at every width.
 func TestClaimsAreConversationsInTheBrowser(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	nora, halden := s.person(t, nora), s.person(t, halden)
 	const claim = `td a[href^="/claims/"]`
 	open := func(b *tab, list string) {

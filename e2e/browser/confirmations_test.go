@@ -14,7 +14,7 @@ import (
 // TestManyConfirmationsInTheBrowser declines some of what waits for a seller, takes it back, and confirms the page.
 func TestManyConfirmationsInTheBrowser(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	session := s.session(t, nora, s.passwords[nora])
 	for i := range 3 {
 		s.Want(t, 201, lab.Call{Method: "POST", Path: "/api/v1/warranties", Secret: session, Body: map[string]string{

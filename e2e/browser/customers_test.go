@@ -50,7 +50,7 @@ func (s *site) regulars(t testing.TB, name string) (b *tab, claim string) {
 // its customer, the search and the menu of a phone. Nothing overlaps with text twice as large.
 func TestCustomersInTheBrowser(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	b, claim := s.regulars(t, "Halden Customers")
 	b.look(t, "light", 1440)
 	see := func(name string) {
@@ -180,7 +180,7 @@ func TestTheTillKnowsCustomers(t *testing.T) {
 // reply, without uploading it again, and takes it back.
 func TestStoredReceiptGoesWithAClaim(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	f := s.front(t, "Receipts", "")
 	email, session := s.buyer(t, "receipts")
 	id, _ := f.gives(t, session, map[string]string{"product_name": "Oven"})

@@ -13,7 +13,7 @@ import (
 // TestDailyWork does what professionals do every day: filters as chips, saved views, columns, saved replies and
 // assignment, at every width, with and without scripts. It is not parallel: another test decides the claim.
 func TestDailyWork(t *testing.T) {
-	s := openSite(t)
+	s := openUndrawn(t)
 	clerk := s.person(t, ivar)
 	clerk.mustOpen(t, "/")
 	clerk.switchTo(t, "Brandt Home Appliances")

@@ -21,7 +21,7 @@ import (
 // the usual layout, show no internals and lead back.
 func TestErrorsArePages(t *testing.T) {
 	t.Parallel()
-	s := &site{Process: lab.Start(t, lab.Unthrottled...), browser: openSite(t).browser}
+	s := &site{Process: lab.Start(t, lab.Unthrottled...), browser: openUndrawn(t).browser}
 	db, err := driver.Open("file:" + filepath.Join(s.Dir, "data", "svc.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestErrorsArePages(t *testing.T) {
 			return b.press(t, "Sign in")
 		}
 	}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name     string
 		breaking string
 		b        *tab
@@ -57,8 +57,10 @@ func TestErrorsArePages(t *testing.T) {
 			if _, err := db.Exec(c.breaking); err != nil {
 				t.Fatal(err)
 			}
+			chosen := sample(i, looks)
+			c.b.show(t, chosen[0])
 			c.b.mustVisit(t, c.visit)
-			c.b.inspect(t)
+			c.b.inspect(t, chosen, true)
 			c.b.mustBeAnErrorPage(t, c.visit.status)
 			if c.b.press(t, "Go to overview"); c.b.path(t) != c.back {
 				t.Errorf("the button leads to %s, not %s", c.b.path(t), c.back)
@@ -76,7 +78,8 @@ func TestOutageIsAPage(t *testing.T) {
 	b.signIn(t, s.account(t, "ada"), lab.Password)
 	database.SetCut(true)
 	b.mustVisit(t, visit{status: http.StatusServiceUnavailable, path: "/warranties"})
-	b.inspect(t)
+	b.show(t, looks[0])
+	b.inspect(t, looks[:1], true)
 	b.mustBeAnErrorPage(t, http.StatusServiceUnavailable)
 	database.SetCut(false)
 	testenv.Wait(t, "the page works again", func() bool {

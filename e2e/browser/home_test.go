@@ -31,7 +31,7 @@ func (b *tab) mustPassAxeAt(t *testing.T, what string, widths ...int64) {
 // counts, and the bars show their numbers at every width. A new business has steps in place of figures.
 func TestHomeOfABusiness(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	b := s.person(t, halden)
 	b.look(t, "light", 1440)
 	b.mustOpen(t, "/")
@@ -77,7 +77,7 @@ func TestHomeOfABusiness(t *testing.T) {
 // TestLargeTextOnTheMainPages doubles the size of text on a phone: nothing overlaps on any main page. Finding T13.
 func TestLargeTextOnTheMainPages(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	for _, who := range []string{nora, halden} {
 		b := s.person(t, who)
 		b.look(t, "light", 390)

@@ -80,7 +80,7 @@ func (b *tab) download(t testing.TB, button, name string) string {
 // account. Payloads stay text, and the export contains no formulas.
 func TestImportAndExport(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	ada, olga := s.visitor(t), s.visitor(t)
 	ada.signIn(t, s.account(t, "ada"), lab.Password)
 	olga.signIn(t, s.account(t, "olga"), lab.Password)

@@ -13,7 +13,7 @@ import (
 // takes screenshots.
 func TestPagesInLanguages(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	for _, l := range []struct{ code, says string }{
 		{"de", "Passwort vergessen?"}, {"es", "¿Ha olvidado la contraseña?"}, {"fr", "Mot de passe oublié\u202f?"},
 	} {

@@ -44,7 +44,7 @@ type lateForm struct {
 // Both have what was typed and the file, and sending it performs it.
 func TestFormsWithFilesOutliveTheirSession(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	b, _, email := s.member(t, "late")
 	createKettle(t, b)
 	id := strings.TrimPrefix(strings.SplitN(b.path(t), "?", 2)[0], "/warranties/")

@@ -11,7 +11,7 @@ import (
 // takes one try and five clicks, and no page has an axe violation or scrolls sideways.
 func TestImportOfAMessyFile(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	b := s.shopkeeper(t, "petra")
 	file, err := filepath.Abs("../../internal/sheet/testdata/garantieliste-302.xlsx")
 	if err != nil {

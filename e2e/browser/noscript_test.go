@@ -31,7 +31,7 @@ func (b *tab) withoutScript(t testing.TB) *tab {
 // TestFormsWorkWithoutScript sends the main forms without scripts.
 func TestFormsWorkWithoutScript(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	t.Run("forms", func(t *testing.T) { sendForms(t, s) })
 	t.Run("public forms", func(t *testing.T) { sendPublicForms(t, s) })
 }

@@ -20,7 +20,7 @@ import (
 // and says first what matters.
 func TestPublicStates(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	known := s.front(t, "Halden Electronics", fmt.Sprintf("halden-%d.example", time.Now().UnixNano()))
 	known.as(t, 200, "PUT", "/api/organizations/"+known.id, map[string]string{
 		"contact_email": "service@halden.example", "contact_phone": "+49 40 555 0100"})

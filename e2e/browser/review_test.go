@@ -16,7 +16,7 @@ import (
 // with the records of the demo and with long names without spaces. Finding C15.
 func TestTablesFitAtEveryWidth(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	s.person(t, nora).mustFit(t)
 
 	b, long := s.visitor(t), strings.Repeat("Dampfkessel", 8)

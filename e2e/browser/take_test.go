@@ -286,7 +286,7 @@ func TestTakeStory(t *testing.T) {
 // TestVerifyLooks shows every state of the public page at every width.
 func TestVerifyLooks(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	halden := s.front(t, "Halden Electronics", fmt.Sprintf("halden-%d.example", time.Now().UnixNano()))
 	fake := s.front(t, "Комета", "") // all its letters look like Latin ones
 	email := s.account(t, "buyer")

@@ -22,7 +22,7 @@ var widths = []int64{390, 768, 1024, 1440}
 // width. If SVC_SCREENSHOTS names a folder, it takes screenshots.
 func TestTrashAndSelection(t *testing.T) {
 	t.Parallel()
-	s := openSite(t)
+	s := openUndrawn(t)
 	b := s.visitor(t)
 	email := s.account(t, "tidy")
 	s.confirm(t, email)

@@ -22,6 +22,7 @@ import (
 
 // visit is a page to check, as a user.
 type visit struct {
+	number int // its place in the list of all
 	who    string
 	path   string
 	by     func(t testing.TB, b *tab) int // opens the page, if it has no address
@@ -98,6 +99,7 @@ func (s *site) eachVisit(t *testing.T, all []visit, open func(*tab, testing.TB) 
 	people, _ := s.company(t)
 	lanes := map[string][]visit{}
 	for i, v := range all {
+		v.number = i
 		lane := v.who
 		if lane == nora && i%2 == 0 {
 			lane += " in a second tab" // she has the most pages
