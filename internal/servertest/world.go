@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,8 +99,47 @@ var Databases = []struct {
 // Each runs a test on both databases in parallel.
 func Each(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
 	t.Helper()
+	On(t, Both, test, options...)
+}
+
+// EachAtTheDoor is Each for what is in front of the service and has no SQL: it runs on SQLite, and in a long run on both
+// databases.
+func EachAtTheDoor(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
+	t.Helper()
+	On(t, JustSQLite, test, options...)
+}
+
+// Choice says on which databases a test runs. A long run has all tests on both.
+type Choice int
+
+// The choices.
+const (
+	Both         Choice = iota
+	JustSQLite          // what is in front of the service
+	JustPostgres        // concurrency and attacks: PostgreSQL has more than one writer
+	InTurn              // the name of the test chooses one
+)
+
+// Runs reports whether a test runs on a database.
+func (c Choice) Runs(test, database string) bool {
+	if c == Both || testenv.Long() {
+		return true
+	}
+	chosen := map[Choice]string{JustSQLite: "sqlite", JustPostgres: "postgres"}[c]
+	if c == InTurn {
+		chosen = Databases[crc32.ChecksumIEEE([]byte(test))%uint32(len(Databases))].Name
+	}
+	return database == chosen
+}
+
+// On runs a test on the databases of a choice in parallel.
+func On(t *testing.T, choice Choice, test func(t *testing.T, w *World), options ...Option) {
+	t.Helper()
 	t.Parallel()
 	for _, database := range Databases {
+		if !choice.Runs(t.Name(), database.Name) {
+			continue
+		}
 		t.Run(database.Name, func(t *testing.T) {
 			t.Parallel()
 			test(t, New(t, database.Open(t), options...))
@@ -106,29 +147,27 @@ func Each(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
 	}
 }
 
-// EachAtTheDoor is Each for what is in front of the service and has no SQL: it runs on SQLite, and in a long run on both
-// databases.
-func EachAtTheDoor(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
-	t.Helper()
-	if testenv.Long() {
-		Each(t, test, options...)
-		return
-	}
-	t.Parallel()
-	t.Run(Databases[0].Name, func(t *testing.T) { test(t, New(t, SQLite(t), options...)) })
-}
-
 // EachStopped is Each with a clock that only moves when the test sets it.
 func EachStopped(t *testing.T, test func(t *testing.T, w *World, clock *StoppedClock), options ...Option) {
 	t.Helper()
-	t.Parallel()
-	for _, database := range Databases {
-		t.Run(database.Name, func(t *testing.T) {
-			t.Parallel()
-			clock := NewStoppedClock()
-			test(t, New(t, database.Open(t), append(options, clock.Drive)...), clock)
-		})
+	OnStopped(t, Both, test, options...)
+}
+
+// OnStopped is On with a clock that only moves when the test sets it.
+func OnStopped(
+	t *testing.T, choice Choice, test func(t *testing.T, w *World, clock *StoppedClock), options ...Option,
+) {
+	t.Helper()
+	var clocks sync.Map // each server has its own
+	start := func(s *server.Server) {
+		clock := NewStoppedClock()
+		clock.Drive(s)
+		clocks.Store(s.Service, clock)
 	}
+	On(t, choice, func(t *testing.T, w *World) {
+		clock, _ := clocks.Load(w.Service)
+		test(t, w, clock.(*StoppedClock))
+	}, append(slices.Clone(options), start)...)
 }
 
 // EachReplicas runs a test on one server on SQLite, and on three on one PostgreSQL database.

@@ -50,7 +50,7 @@ func (w *world) assured(p person, a warranty.Assurance) (filtered, verified map[
 // TestAssuranceFilter compares the filter with verifications of every record, in short and indexed lists, while
 // records are handed over, sold on and confirmed, offers expire, and domains and accounts come and go.
 func TestAssuranceFilter(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		w.Store.SegmentLists(2, 4, 0)
 		shop, other, kim, nina := w.issuer("Ann"), w.issuer("Bob"), w.person("Kim", true), w.person("Nina", true)
 		check := func(what string) {

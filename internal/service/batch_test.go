@@ -50,7 +50,7 @@ func statuses(b warranty.BatchResults) string {
 // TestBatch: items are independent, and an external id makes repeating safe. The body is an object, an array
 // or lines.
 func TestBatch(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop := w.issuer("Ann")
 		key, _ := w.token(warranty.User{ID: shop.ID}, warranty.AllScopes, time.Hour, false)
 		items := itemsOf(0, 3)
@@ -106,7 +106,7 @@ func TestBatch(t *testing.T) {
 
 // TestABatchCountsByItems: one request per 50 items.
 func TestABatchCountsByItems(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		olga := w.Verified("Olga")
 		w.batch(olga.Session, fields{"items": itemsOf(0, 51)})
 		a := w.Do(request{Method: "POST", Path: "/api/v1/warranties/batch", Secret: olga.Session, Body: fields{"items": itemsOf(100, 101)}})
@@ -177,7 +177,7 @@ func TestABatchThatIsCutOff(t *testing.T) {
 // TestBatchAfterTaking: repeating a batch leaves what belongs to the customer, still updates the promise, and says
 // that it does not offer a record to another address.
 func TestBatchAfterTaking(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, kim := w.issuer("Ann"), w.person("Kim", true)
 		key, _ := w.token(warranty.User{ID: shop.ID}, warranty.AllScopes, time.Hour, false)
 		items := itemsOf(0, 2)
@@ -205,7 +205,7 @@ func TestBatchAfterTaking(t *testing.T) {
 // TestABatchKeepsExistingRecords: with existing=keep, items with a known external id change nothing, and the result names
 // the fields that differ, also those that an update would refuse.
 func TestABatchKeepsExistingRecords(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		olga := w.Verified("Olga")
 		items := itemsOf(0, 3)
 		w.batch(olga.Session, fields{"items": items})

@@ -121,7 +121,7 @@ func TestABrandIsShownOnlyWithItsDomain(t *testing.T) {
 
 // TestEmailsHaveTheBrand: emails of an organization with a verified domain are from the name of its brand, in its color.
 func TestEmailsHaveTheBrand(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		i := newImpersonation(t, w, clock)
 		senders := func(want string) {
 			t.Helper()
@@ -197,7 +197,7 @@ func TestTwoAdministratorsChangeABrand(t *testing.T) {
 
 // TestTheBrandPageSaysHowItLooks: the page of the brand names the shades that pages have instead of a color.
 func TestTheBrandPageSaysHowItLooks(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		i := newImpersonation(t, w, clock)
 		if _, err := i.brands(i.halden, warranty.UpdateBrand{Color: new("#ffcc00")}); err != nil {
 			t.Fatal(err)

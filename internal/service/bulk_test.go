@@ -101,7 +101,7 @@ func says(t *testing.T, what string, texts []string, parts ...string) {
 // TestBulkAsk asks about many claims with one message. Each customer reads their own name and product, after ten minutes.
 // What was changed meanwhile, and what the account does not decide, is skipped and named.
 func TestBulkAsk(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.bulkDesk(t, 3)
 		stranger := w.claim(d.kim, w.record(d.kim, "").ID)
 		in := warranty.BulkClaims{Action: warranty.AskClaims, AssignTo: "me", Message: "Hello {first name}, a photo of your {Produkt}? {your name}, {business}"}
@@ -132,7 +132,7 @@ func TestBulkAsk(t *testing.T) {
 
 // TestBulkResolve resolves claims of every open status in one step; history has each step. Rejected ones are skipped.
 func TestBulkResolve(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.bulkDesk(t, 6)
 		shop := d.shop.acting.Principal
 		for i, moves := range [][]warranty.ClaimStatus{nil, {warranty.UnderReview}, {warranty.InfoRequested},
@@ -192,7 +192,7 @@ func (d bulkDesk) bulkState() (state []string) {
 // TestUndoBulk gives back status, assignee and messages exactly, and no email was sent. It works once, for who did it and
 // administrators of the account, and not for claims that changed since: what a customer wrote meanwhile stays.
 func TestUndoBulk(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.bulkDesk(t, 3)
 		shop, other, viewer := d.shop.acting.Principal, w.issuer("Eve"), w.person("Vic", true)
 		w.join(d.shop.admin, d.shop.Organization, viewer, warranty.Viewer)
@@ -245,7 +245,7 @@ func TestUndoBulk(t *testing.T) {
 
 // TestUndoAfterATransfer: what was said to the former owner is not told to the next one by undoing a decision.
 func TestUndoAfterATransfer(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.bulkDesk(t, 1)
 		shop, lia, claim := d.shop.acting.Principal, w.person("Lia", true), d.claims[0]
 		must[warranty.Claim](t)(w.Service.MoveClaim(ctx, shop, warranty.MoveClaim{
@@ -265,7 +265,7 @@ func TestUndoAfterATransfer(t *testing.T) {
 
 // TestAChangeReleasesHeldEmails: what a colleague decides about a claim makes an earlier action final, and its email comes first.
 func TestAChangeReleasesHeldEmails(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.bulkDesk(t, 1)
 		shop := d.shop.acting.Principal
 		done := must[warranty.ClaimBulk](t)(w.Service.BulkClaims(ctx, shop, warranty.BulkClaims{Action: warranty.AskClaims, Message: "A photo?", Items: d.items()}))
@@ -281,7 +281,7 @@ func TestAChangeReleasesHeldEmails(t *testing.T) {
 
 // TestUndoADecision: the email of a decision on the page of a claim waits half a minute.
 func TestUndoADecision(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.bulkDesk(t, 1)
 		shop, before := d.shop.acting.Principal, d.bulkState()
 		reject := warranty.MoveClaim{ID: d.key, From: warranty.Submitted, Status: warranty.Rejected, Reason: "Too old."}

@@ -27,7 +27,7 @@ func (w *world) keys() warranty.KeySet {
 
 // TestCertificates: only what an organization with a verified domain stands behind has one, and all else looks unknown.
 func TestCertificates(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		shop, kim := w.issuer("Ann"), w.person("Kim", true)
 		get := func(r warranty.Reference) answer { return w.Get("/verify/"+string(r)+"/certificate", "") }
 		unknown := get("WR-0000-0000-0000-0000")

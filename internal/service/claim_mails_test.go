@@ -69,7 +69,7 @@ func (d *claimDesk) says(t *testing.T, by warranty.Principal, text string) {
 // TestMutedClaims: a recipient who mutes a claim gets no emails about it, not even gathered ones and decisions, and sees
 // everything on the page. Nobody can mute it for others, with a link of another person or a changed one.
 func TestMutedClaims(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.claimDesk(t)
 		links := map[string]string{}
 		for _, m := range d.mails() {
@@ -151,7 +151,7 @@ func TestMutedClaims(t *testing.T) {
 // TestADecisionSaysWhatWasGathered: a decision is mailed at once although a message was mailed a moment before, and has
 // the messages that were still to be gathered.
 func TestADecisionSaysWhatWasGathered(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.claimDesk(t)
 		d.mails()
 		ann := d.shop.acting.Principal
@@ -266,7 +266,7 @@ func TestNobodyIsMailedAboutTheirOwnAct(t *testing.T) {
 // TestEmailsInTheNameOfAnOrganization: the name is in front of the address only if the organization has a verified domain,
 // and answers go to its verified address, but never those to an email with a code.
 func TestEmailsInTheNameOfAnOrganization(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.claimDesk(t)
 		d.mails()
 		ann := d.shop.acting.Principal
@@ -306,7 +306,7 @@ func TestEmailsInTheNameOfAnOrganization(t *testing.T) {
 // again. The businesses see these alone, as long as they are attached, and nobody sends the documents of another warranty or
 // person.
 func TestStoredDocumentsAreSent(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.claimDesk(t)
 		ann, stranger := d.shop.acting.Principal, w.person("Eve", true)
 		receipt, manual := w.document(d.kim, d.record.ID), w.document(d.kim, d.record.ID)
@@ -389,7 +389,7 @@ func TestStoredDocumentsAreSent(t *testing.T) {
 // TestAClaimIsFiledWithItsFiles: a claim whose form kept a file that is gone is not filed, and the other files are still
 // there. The same file twice is sent once.
 func TestAClaimIsFiledWithItsFiles(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.claimDesk(t)
 		keep := func(name, content string, use service.DraftFor) warranty.ID {
 			t.Helper()

@@ -28,7 +28,7 @@ var claimMoves = map[string]string{
 // as the decider.
 func TestPeopleMoveClaimsAsTheContractSays(t *testing.T) {
 	statuses := slices.Sorted(maps.Keys(claimMoves))
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: nobody, owner: me})
 		sessions := map[string]string{"owner": s.ownerSession(), "decider": s.deciderSession()}
 		for _, from := range statuses {
@@ -128,7 +128,7 @@ func (w *world) allowedMove(t *testing.T, s scene, from, to, session string) {
 // TestPeopleSayWhyAndHow checks the required fields of each status change: a reason to
 // reject and to ask for information, a resolution for the final statuses only.
 func TestPeopleSayWhyAndHow(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: nobody, owner: me})
 		at := map[string]string{}
 		for _, status := range []string{"submitted", "under_review", "info_requested", "approved", "in_progress", "rejected"} {
@@ -190,7 +190,7 @@ func TestPeopleSayWhyAndHow(t *testing.T) {
 // TestPeopleAreCoveredOnTheDayOfTheIncident checks that coverage depends on the date of
 // the incident, not on today's date.
 func TestPeopleAreCoveredOnTheDayOfTheIncident(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.SetTo(t, "2026-06-15T23:59:59Z")
 		owner := w.Verified("Olga")
 		records := map[string]servertest.Record{
@@ -270,7 +270,7 @@ func TestPeopleAreCoveredOnTheDayOfTheIncident(t *testing.T) {
 
 // TestPeopleFileClaimsWithAllFields expects all field errors in one response.
 func TestPeopleFileClaimsWithAllFields(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		record := w.Warranty(owner.Session, nil)
 		for _, c := range []struct {

@@ -17,7 +17,7 @@ func (w *world) correct(p person, in warranty.CorrectWarranty) (warranty.Warrant
 // TestCorrections: a correction is found by search and kept in the history, ends the confirmation of a seller who
 // confirmed something else, and names a new seller as a new record does.
 func TestCorrections(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		owner, seller, other := w.person("Olga", true), w.person("Sami", true), w.person("Otto", true)
 		record := w.record(owner, seller.User.Email)
 		w.confirm(seller, record.ID)
@@ -148,7 +148,7 @@ func TestCorrections(t *testing.T) {
 // TestCorrectionsWithoutAReason: a record that nobody else relies on needs none. Once a seller confirmed it, or it was
 // offered to a customer, a correction without a reason is refused and changes nothing.
 func TestCorrectionsWithoutAReason(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		owner, seller := w.person("Olga", true), w.person("Sami", true)
 		record := w.record(owner, seller.User.Email)
 		fix := warranty.CorrectWarranty{ID: warranty.WarrantyKey{ID: record.ID}, SerialNumber: new("SN-1")}.WithoutReason()

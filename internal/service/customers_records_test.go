@@ -39,7 +39,7 @@ func calledNames(list []warranty.CustomerRecord) []string {
 // TestCustomersAreFound: an organization finds whom it issued to by name, address, phone and serial number, however it is
 // typed.
 func TestCustomersAreFound(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop := w.issuer("Ann")
 		shop.sells(warranty.CreateWarranty{CustomerEmail: "a.mueller@post.example", CustomerName: "Andrea Müller", SerialNumber: "BF-86-20077"})
 		shop.sells(warranty.CreateWarranty{CustomerEmail: "a.mueller@post.example", SerialNumber: "dy 15.7"})
@@ -196,7 +196,7 @@ func TestCustomersAreTheOrganizations(t *testing.T) {
 // TestCustomersOfClaims: who files a claim is a customer of those who decide it, the same one as was issued to, with the
 // claims that are theirs. A later owner is another one, and the former keeps the name and what they bought.
 func TestCustomersOfClaims(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, kim, sam, eve := w.issuer("Ann"), w.person("Kim", true), w.person("Sam", true), w.person("Eve", true)
 		made := shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email})
 		before := w.customers(shop.acting, "")[0]
@@ -240,7 +240,7 @@ func TestCustomersOfClaims(t *testing.T) {
 // TestCustomersAreMerged: a merged customer's records are found under the other one, and undoing it restores both, also
 // what came in meanwhile, and customers that had been merged before.
 func TestCustomersAreMerged(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		shop := w.issuer("Ann")
 		sell := func(name string) {
 			clock.Set(clock.Now().Add(time.Minute))
@@ -444,7 +444,7 @@ func TestErasingEmptiesWhatWasMerged(t *testing.T) {
 
 // TestCustomersFromBeforeAreLinked: records of the release before have customers after the worker ran.
 func TestCustomersFromBeforeAreLinked(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, kim := w.issuer("Ann"), w.person("Kim", true)
 		made := shop.sells(warranty.CreateWarranty{CustomerEmail: kim.User.Email, CustomerName: "Kim"})
 		shop.sells(warranty.CreateWarranty{CustomerName: "Nora"})
@@ -493,7 +493,7 @@ func (w *world) customersOf(account warranty.ID, n int) (ids []string) {
 // TestCustomersAreAdded adds customers by hand: each address or name once, found at once, and the same when something is issued
 // to them.
 func TestCustomersAreAdded(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, rival, kim := w.issuer("Ann"), w.issuer("Rob"), w.person("Kim", true)
 		add := func(p person, in warranty.AddCustomer) (warranty.CustomerCard, error) {
 			return w.Service.AddCustomer(ctx, p.Principal, in)
@@ -545,7 +545,7 @@ func TestCustomersAreAdded(t *testing.T) {
 
 // TestCustomersSayWhoseTurnItIs counts the open claims of a customer by their queue.
 func TestCustomersSayWhoseTurnItIs(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk() // Kim filed a claim
 		turn := func() [3]int64 {
 			t.Helper()

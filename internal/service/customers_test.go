@@ -40,7 +40,7 @@ func (w *world) found(p person, q, customer string) [4]int64 {
 func TestAShopFindsItsCustomers(t *testing.T) {
 	for _, indexed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("indexed=%v", indexed), func(t *testing.T) {
-			each(t, func(t *testing.T, w *world) {
+			eachInTurn(t, func(t *testing.T, w *world) {
 				if indexed {
 					w.Store.SegmentLists(0, 4, 0)
 				}
@@ -86,7 +86,7 @@ func TestAShopFindsItsCustomers(t *testing.T) {
 // TestCustomersFollowTheRecord: an index forgets the customer when the offer is canceled or the record is passed on,
 // and knows the one of the next offer. Finding T8.
 func TestCustomersFollowTheRecord(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		w.Store.SegmentLists(0, 4, 0)
 		shop, ida, nora := w.issuer("Ann"), w.person("Ida", true), w.person("Nora", true)
 		offered := shop.sells(warranty.CreateWarranty{CustomerEmail: "kim@people.example", CustomerName: "Kim"})

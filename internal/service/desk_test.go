@@ -13,7 +13,7 @@ import (
 // TestDeskFacts: the home of an organization has its claims, figures and steps. Every role sees the same figures; a domain
 // and the steps only those who can do something. A person has none of it.
 func TestDeskFacts(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk()
 		member, viewer := w.person("Mem", true), w.person("Vic", true)
 		w.join(d.ann, d.o, member, warranty.Member)
@@ -90,7 +90,7 @@ func TestDeskFacts(t *testing.T) {
 // TestFind: a search finds what the person may see, numbers in full first, from the second letter on, and stops with its
 // request.
 func TestFind(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk()
 		eve := w.person("Eve", true)
 		doc := w.document(d.kim, d.record.ID)

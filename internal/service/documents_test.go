@@ -257,7 +257,7 @@ func (w *world) rawUpload(t *testing.T, session string, parts ...part) (net.Conn
 
 // TestPeopleWhoseLineBreaksLeaveNothing closes connections in the middle of a file.
 func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		me := w.Verified("Mia")
 		record := w.Warranty(me.Session, nil)
 		before := w.Contents()
@@ -473,7 +473,7 @@ func TestPeopleRemoveDocuments(t *testing.T) {
 
 // TestPeopleHearWhenFilesCannotBeStored makes the disk fail, and recover.
 func TestPeopleHearWhenFilesCannotBeStored(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		me := w.Verified("Mia")
 		record := w.Warranty(me.Session, nil)
 		d := w.Upload(me.Session, document(record.ID, "a.pdf", pdf)...)

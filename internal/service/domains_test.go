@@ -23,7 +23,7 @@ func newZone(t testing.TB, w *world) *testenv.Zone {
 // TestDomainsByDNS: present, absent, wrong, beside other records, by CNAME, without an answer, and lost after
 // three days.
 func TestDomainsByDNS(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		z := newZone(t, w)
 		shop := w.issuer("Ann")
 		add := func(i issuer, name string) (warranty.Domain, error) {
@@ -154,7 +154,7 @@ func (w *world) assurance(reference warranty.Reference) warranty.Verification {
 
 // TestWhoStandsBehindARecord follows the public page from the shop to a neighbour.
 func TestWhoStandsBehindARecord(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, kim, neighbour := w.issuer("Ann"), w.person("Kim", true), w.person("Nina", true)
 		expect := func(what string, r warranty.Reference, want string) {
 			t.Helper()
@@ -211,7 +211,7 @@ func TestWhoStandsBehindARecord(t *testing.T) {
 
 // TestAnOperatorsDomainNeedsNoRecord: checking a domain that the operator verified does not end it.
 func TestAnOperatorsDomainNeedsNoRecord(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		newZone(t, w)
 		shop := w.issuer("Ann")
 		d, err := w.Service.VerifyDomain(ctx, shop.ID, "halden.example")
@@ -233,7 +233,7 @@ func TestAnOperatorsDomainNeedsNoRecord(t *testing.T) {
 // TestADeletedOrganizationFreesItsDomain: another organization can verify the domain of one that was deleted or
 // disabled. If that comes back, its domain is verified again only if it is still free, and its history says so.
 func TestADeletedOrganizationFreesItsDomain(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		for name, c := range map[string]struct{ end, restore func(i issuer) error }{
 			"deleted": {func(i issuer) error {
 				_, err := w.Service.DeleteOrganization(ctx, i.admin.Principal, warranty.DeleteOrganization{ID: i.ID})

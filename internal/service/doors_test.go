@@ -145,7 +145,7 @@ func pressWeb(b *servertest.Browser, id string, c cell) string {
 // TestEveryDoorKeepsTheTableOfRoles tries every cell of the table in section 4 of the contract that all
 // doors have, with every cast.
 func TestEveryDoorKeepsTheTableOfRoles(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		stage := w.scenes()
 		first := stage(casts[0])
 		tried := 0

@@ -265,7 +265,7 @@ func TestReplicasThatStartTogether(t *testing.T) {
 // TestFolderTroubleShowsAndEnds removes the folder while the service runs, and restores
 // it: /readyz shows the reason, and each change is logged once. // D4
 func TestFolderTroubleShowsAndEnds(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		check := func() {
 			t.Helper()
 			if err := w.Service.CheckFolder(t.Context()); err != nil {

@@ -73,7 +73,7 @@ func (w *world) notices(clock *stoppedClock, after time.Duration) {
 // TestPromisesAreNotTakenBackQuietly: whatever a business changes in a promise that a customer holds, through any
 // door, is emailed to the customer 10 minutes later with the old and the new values.
 func TestPromisesAreNotTakenBackQuietly(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		for name, c := range changesOfPromise {
 			shop, kim := w.issuer("Ann"), w.person("Kim", true)
 			id := shop.held(kim)
@@ -101,7 +101,7 @@ func TestPromisesAreNotTakenBackQuietly(t *testing.T) {
 // TestChangesOfPromisesAreGathered: many changes are one email, in the language of the owner, what was changed back is not
 // told, and owners are not told what they do themselves or what the issuer changes before they took the warranty.
 func TestChangesOfPromisesAreGathered(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		shop, kim := w.issuer("Ann"), w.person("Kim", true)
 		if _, err := w.Service.UpdateAccount(ctx, kim.Principal, warranty.UpdateAccount{Language: new("de")}); err != nil {
 			t.Fatal(err)

@@ -39,10 +39,28 @@ type world struct {
 	shotVersion int64
 }
 
-// each runs a test on both databases in parallel.
+// each runs a test on PostgreSQL, which has more than one writer, and in a long run also on SQLite.
 func each(t *testing.T, test func(t *testing.T, w *world), options ...servertest.Option) {
 	t.Helper()
-	servertest.Each(t, func(t *testing.T, w *servertest.World) { test(t, wrap(w)) }, options...)
+	on(t, servertest.JustPostgres, test, options...)
+}
+
+// eachInTurn runs a test that is about neither attacks nor concurrency on the database that its name chooses, and in a
+// long run on both.
+func eachInTurn(t *testing.T, test func(t *testing.T, w *world), options ...servertest.Option) {
+	t.Helper()
+	on(t, servertest.InTurn, test, options...)
+}
+
+// eachBoth runs a test on both databases.
+func eachBoth(t *testing.T, test func(t *testing.T, w *world), options ...servertest.Option) {
+	t.Helper()
+	on(t, servertest.Both, test, options...)
+}
+
+func on(t *testing.T, choice servertest.Choice, test func(t *testing.T, w *world), options ...servertest.Option) {
+	t.Helper()
+	servertest.On(t, choice, func(t *testing.T, w *servertest.World) { test(t, wrap(w)) }, options...)
 }
 
 // eachStore runs a test on SQLite with the files in a folder and on PostgreSQL with the files in S3, in parallel. "make
@@ -70,7 +88,20 @@ func eachStore(t *testing.T, test func(t *testing.T, w *world), options ...serve
 // eachStopped is each with a clock that only moves when the test sets it.
 func eachStopped(t *testing.T, test func(*testing.T, *world, *stoppedClock), options ...servertest.Option) {
 	t.Helper()
-	servertest.EachStopped(t, func(t *testing.T, w *servertest.World, clock *stoppedClock) {
+	onStopped(t, servertest.JustPostgres, test, options...)
+}
+
+// eachStoppedInTurn is eachInTurn with a clock that only moves when the test sets it.
+func eachStoppedInTurn(t *testing.T, test func(*testing.T, *world, *stoppedClock), options ...servertest.Option) {
+	t.Helper()
+	onStopped(t, servertest.InTurn, test, options...)
+}
+
+func onStopped(
+	t *testing.T, choice servertest.Choice, test func(*testing.T, *world, *stoppedClock), options ...servertest.Option,
+) {
+	t.Helper()
+	servertest.OnStopped(t, choice, func(t *testing.T, w *servertest.World, clock *stoppedClock) {
 		test(t, wrap(w), clock)
 	}, options...)
 }

@@ -16,7 +16,7 @@ import (
 // TestPeopleLeaveOneEventEach performs every change to a warranty, by API, MCP, CLI and
 // web, and reads its whole history.
 func TestPeopleLeaveOneEventEach(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		owner, seller, recipient := w.Verified("Olga"), w.Person("Sami"), w.Verified("Hedi")
 		var shop struct{ Secret string }
 		w.Must(201, made("POST", "/api/integration-tokens", owner.Session, fields{"name": "Shop till", "scopes": warranty.AllScopes})).Into(t, &shop)

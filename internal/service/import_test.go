@@ -154,7 +154,7 @@ func (w *world) fillRandomly(p person, n int, seed uint64) {
 // TestExportThenImportIsTheSame // A5: void and cancelled records came back as active.
 // Random records are exported from one account and imported into another.
 func TestExportThenImportIsTheSame(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		for seed := range uint64(4) {
 			from, to := w.person("From", true), w.person("To", true)
 			w.fillRandomly(from, 60, seed)
@@ -190,7 +190,7 @@ func TestExportThenImportIsTheSame(t *testing.T) {
 // TestImportThatEndedEarlyIsFinished // A5: the process ends after any call, before or
 // after its effect. The next run completes what is missing, even a day later.
 func TestImportThatEndedEarlyIsFinished(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		from := w.person("From", true)
 		w.fillRandomly(from, 25, 7)
 		text, want := w.exported(from), w.contents(from)
@@ -244,7 +244,7 @@ func TestImportThatEndedEarlyIsFinished(t *testing.T) {
 // TestImportLeavesLaterChangesAlone: a record that was changed after its import keeps
 // its status, and the history shows the one set by the import.
 func TestImportLeavesLaterChangesAlone(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		ctx, from, to := t.Context(), w.person("From", true), w.person("To", true)
 		made := w.record(from, "")
 		void, active := warranty.Void, warranty.Active
@@ -339,7 +339,7 @@ func TestReimports(t *testing.T) {
 // TestImportComparesSerialNumbers: rows whose serial numbers differ only in dashes, spaces or case are one product, in a
 // file and beside what was imported before; another coverage of it is imported. A later one is still a coverage of its own.
 func TestImportComparesSerialNumbers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		const head = "name,start_date,end_date,serial_number\n"
 		for _, c := range []struct {
@@ -365,7 +365,7 @@ func TestImportComparesSerialNumbers(t *testing.T) {
 // TestImportSaysWhichRowsHaveOtherDates: a renewal of a known serial number is not created silently, and
 // not left out silently.
 func TestImportSaysWhichRowsHaveOtherDates(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		p := w.person("Olga", true)
 		const head = "product_name,serial_number,external_id,start_date,end_date\n"
 		const first = head + "Kettle,S1,,2024-01-01,2026-01-01\nPot,S2,,2024-01-01,2026-01-01\nPan,,E3,2024-01-01,2026-01-01\n"

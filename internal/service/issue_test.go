@@ -36,7 +36,7 @@ func (w *world) made() [4]int64 {
 // TestIssueOnPaper: the record, its code and its history are made together, the code takes the record, and a
 // repetition shows no code.
 func TestIssueOnPaper(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		shop := w.issuer("Ann")
 		in := slip()
 		in.CustomerName, in.ExternalID, in.IdempotencyKey = "Kim Larsen", "order-1", new("sale-1")
@@ -95,7 +95,7 @@ func TestIssueOnPaper(t *testing.T) {
 
 // TestIssueByEmail: the offer is emailed once. Over the limit, the record is made without an offer, and says so.
 func TestIssueByEmail(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop := w.issuer("Ann")
 		in := slip()
 		in.Print, in.CustomerEmail, in.IdempotencyKey = nil, "Kim@people.example", new("sale-1")
@@ -136,7 +136,7 @@ func TestIssueByEmail(t *testing.T) {
 // TestIssueAProduct: a product gives what is left out. A repetition gets its response also after the product was
 // deleted.
 func TestIssueAProduct(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		shop, other := w.issuer("Ann"), w.issuer("Bea")
 		months := 24
 		product, err := w.Service.CreateProduct(ctx, shop.acting.Principal, warranty.CreateProduct{Name: "Hob T64",

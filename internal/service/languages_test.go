@@ -22,7 +22,7 @@ func (w *world) speaks(p person, language, zone string) person {
 // TestMailsAreInTheLanguageOfTheReader: an email is in the language that its recipient chose, or else in that of the
 // person who caused it. The language is that of the moment when the email was written.
 func TestMailsAreInTheLanguageOfTheReader(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.SetTo(t, "2026-03-01T12:00:00Z")
 		anna := w.speaks(w.person("Anna", true), "de", "Europe/Berlin")
 		olga, sami := w.person("Olga", true), w.person("Sami", true)

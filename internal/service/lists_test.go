@@ -20,7 +20,7 @@ import (
 // a list, over all of its pages, shows exactly what can be read one by one and what a
 // naive model of the contract expects.
 func TestListsAndReadsAgree(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		w.Service.Store.SegmentLists(1, 2, 1) // every list is a long one
 		checks := 100
 		if w.postgres {

@@ -12,7 +12,7 @@ import (
 // TestLookupByOneKey: up to 500 records are found by serial number, reference or external id alone, each in every role,
 // except that an external id is the issuer's. Results say what matched. Finding G8.
 func TestLookupByOneKey(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, kim, eve := w.issuer("Ann"), w.person("Kim", true), w.person("Eve", true)
 		made := shop.sells(warranty.CreateWarranty{SerialNumber: "SN-1", ExternalID: "order-1"})
 		twin := shop.sells(warranty.CreateWarranty{SerialNumber: "SN-1"})
@@ -62,7 +62,7 @@ func TestLookupByOneKey(t *testing.T) {
 // TestChangesAndCounts: one cursor follows what changed and what left; records have the number of their claims; and
 // claims can be listed by the time of their last change. Finding G8.
 func TestChangesAndCounts(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		kim, nora := w.person("Kim", true), w.person("Nora", true)
 		var made []warranty.Warranty
 		for range 3 {

@@ -79,7 +79,7 @@ func (w *world) mailed(o *outbox) []string {
 // TestPeopleAreMailedAboutClaims expects emails to everyone with a role on the warranty
 // except the actor, if their address is verified and they have not opted out.
 func TestPeopleAreMailedAboutClaims(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})
 		o := w.mailbox()
 		owner, issuer, seller := s.people[me], s.people[another], s.people[third]
@@ -363,7 +363,7 @@ func TestPeopleAreMailedOnceByManyWorkers(t *testing.T) {
 // TestPeopleMailsAreNotLost makes the mail server fail in every way: failed emails are
 // sent later, and sent ones are not repeated unless the process died.
 func TestPeopleMailsAreNotLost(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Verified("Olga")
 		record := w.Warranty(owner.Session, nil)
 		o := w.mailbox()
@@ -473,7 +473,7 @@ func (q *quick) Send(_ context.Context, m mail.Message) error {
 // TestPeopleMailsCarryNoAdvertising puts URLs into every name that a person can choose, and triggers every kind of email.
 // Only what they say about a claim is in emails, to those who have a role on its warranty, and not in subjects.
 func TestPeopleMailsCarryNoAdvertising(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		seller := w.Verified("Sami")
 		o := w.mailbox()
 		for i, name := range []string{"Win at evil.example", "https://evil", "evil@mail.example", "www.evil.example/now", "Evil: call now", "<a href=evil>", strings.Repeat("evil ", 14) + "!"} {

@@ -340,7 +340,7 @@ func (r row) managesTokens() bool {
 // every member role of an organization with every role on the record, and by its tokens. MCP and the client ask the
 // same service, so a quarter of the cells is tried through them, and all in a long run.
 func TestMembersTryEverything(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		cells, refused := map[string]int{}, 0
 		var s *stage
 		for _, r := range rows {

@@ -1029,7 +1029,7 @@ var callers = []caller{
 }
 
 func TestEverybodyTriesEverything(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		cells, refused := 0, 0
 		for _, unverified := range []bool{false, true} {
 			var s *stage

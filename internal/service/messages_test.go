@@ -101,7 +101,7 @@ func (d desk) must(err error) {
 // TestClaimsAreConversations goes through a claim: a question, a reply with a file that continues the review, a
 // decision with a message, and the lists that show whom it waits for (contract §16).
 func TestClaimsAreConversations(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk()
 		expect := func(what string, status warranty.ClaimStatus, waits string) {
 			t.Helper()
@@ -285,7 +285,7 @@ func warrantyText(s *string) string {
 
 // TestClaimsAreAssigned checks who sees the customer, who can be assigned, and that it ends with the membership.
 func TestClaimsAreAssigned(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk()
 		ivo, vera, eve := w.person("Ivo", true), w.person("Vera", true), w.person("Eve", true)
 		w.join(d.ann, d.o, ivo, warranty.Member)
@@ -363,7 +363,7 @@ func TestAReplyAndARejectionAtOnce(t *testing.T) {
 
 // TestSavedReplies checks that saved replies belong to one account and are limited.
 func TestSavedReplies(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk()
 		in := warranty.CreateReply{Title: "Plate", Body: "Please send a photo of the plate."}
 		r, err := w.Service.CreateReply(ctx, d.shop.Principal, in)

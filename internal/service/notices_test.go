@@ -157,7 +157,7 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 // TestClaimMailsAreGathered files 150 claims (B2): the seller gets a few emails and one
 // digest of all others.
 func TestClaimMailsAreGathered(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
 		w.Confirm(seller, record.ID)
@@ -204,7 +204,7 @@ func (w *world) total(path, secret string) int {
 
 // TestOneMailAClaimInTenMinutes changes the status of one claim repeatedly (B2, contract §16).
 func TestOneMailAClaimInTenMinutes(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
 		w.Confirm(seller, record.ID)
@@ -337,7 +337,7 @@ func TestADecisionIsMailedAtOnce(t *testing.T) {
 
 // TestApprovedClaimsDoNotWait: an approved claim waits for nobody, until its owner writes.
 func TestApprovedClaimsDoNotWait(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		kim, shop := w.person("Kim", true), w.issuer("Ann")
 		made := shop.sells(warranty.CreateWarranty{})
 		if _, err := w.take(kim, shop.prints(made.ID)); err != nil {

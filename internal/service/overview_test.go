@@ -58,7 +58,7 @@ func (s *story) checkOverview(a *actor) {
 // for each kind of event, and one that was not read to its end says so. An import has a line of its own, and what happened
 // before it is still there.
 func TestActivityGathersImports(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		ann, bo, cem := w.person("Ann", true), w.person("Bo", true), w.person("Cem", true)
 		must := func(err error) {
 			t.Helper()

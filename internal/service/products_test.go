@@ -24,7 +24,7 @@ func (i issuer) product(name string) warranty.Product {
 
 // TestProducts: an organization lists, finds, changes and deletes its products; others see nothing of them.
 func TestProducts(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, other := w.issuer("Ann"), w.issuer("Bea")
 		at := func(i issuer, method, path string, body any) servertest.Answer {
 			base := "/api/products"

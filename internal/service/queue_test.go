@@ -14,7 +14,7 @@ import (
 // TestEveryClaimIsInOneQueue moves a claim through its life. On each side it is in one queue, the counts agree with the
 // lists, and the time that it waits begins when the other side has to act.
 func TestEveryClaimIsInOneQueue(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk()
 		since := time.Time{}
 		look := func(what string, shop, kim warranty.ClaimQueue, sameWait bool) {
@@ -70,7 +70,7 @@ func TestEveryClaimIsInOneQueue(t *testing.T) {
 // TestQueueOfADesk: a desk sees customer, fault and assignee of its claims, and filters by them. The customer sees none
 // of that.
 func TestQueueOfADesk(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		d := w.desk()
 		ivo := w.person("Ivo", true)
 		w.join(d.ann, d.o, ivo, warranty.Member)
@@ -190,7 +190,7 @@ func (w *world) queued(what string, accounts ...warranty.Principal) {
 func TestTheQueueIsStored(t *testing.T) {
 	for _, indexed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("indexed=%v", indexed), func(t *testing.T) {
-			each(t, func(t *testing.T, w *world) { queueIsStored(t, w, indexed) })
+			eachInTurn(t, func(t *testing.T, w *world) { queueIsStored(t, w, indexed) })
 		})
 	}
 }

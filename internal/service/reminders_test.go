@@ -102,7 +102,7 @@ func TestRemindersOnOwnDays(t *testing.T) {
 // TestNewDaysSendOneMail turns on early reminders for many warranties: the account gets one email, about those
 // whose day has come in the last week, and nothing about the others.
 func TestNewDaysSendOneMail(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		const records = 300 // more than a page
 		owner := w.person("Olga", true)
 		today := warranty.DateOf(w.Clock.Now())
@@ -203,7 +203,7 @@ func TestRemindersAreGatheredOnce(t *testing.T) {
 
 // TestWeeklyEmail goes through three weeks.
 func TestWeeklyEmail(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.SetTo(t, "2026-03-04T12:00:00Z") // a Wednesday
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := func(name string, ends int) servertest.Record {

@@ -18,7 +18,7 @@ import (
 // TestRequestsAreRecorded makes requests with every kind of outcome and reads their
 // records as the owner of the token.
 func TestRequestsAreRecorded(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
 		token := w.NewToken(owner, fields{"name": "ERP", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 7})
 		for i, r := range []request{
@@ -122,7 +122,7 @@ func parseID(t testing.TB, text string) warranty.ID {
 
 // TestRequestsArePaged reads them page by page.
 func TestRequestsArePaged(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		secret, id := w.Token(owner)
 		for i := range 5 {
@@ -149,7 +149,7 @@ func TestRequestsArePaged(t *testing.T) {
 
 // TestRequestsAreForgotten checks the limits on the age and number of recorded requests.
 func TestRequestsAreForgotten(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
 		token := w.NewToken(owner, fields{"name": "ERP", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1000})
 		_, theirs := w.Token(other)

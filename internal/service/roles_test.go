@@ -131,7 +131,7 @@ func deletion(s scene, uploader string) request {
 // TestPeopleDoWhatTheirRolesAllow tries every verb with every cast.
 // Allowed verbs add one event to the history; refused ones change no row and no file.
 func TestPeopleDoWhatTheirRolesAllow(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		stage := w.scenes()
 		for i, c := range casts {
 			if i%4 != 0 && w.samples() {

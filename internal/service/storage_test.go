@@ -58,7 +58,7 @@ func TestStorageLimit(t *testing.T) {
 
 // TestDeletedWarrantiesLeaveNoFiles deletes a warranty with uploads of several people.
 func TestDeletedWarrantiesLeaveNoFiles(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: me, seller: third, owner: me})
 		for _, who := range []string{me, third} {
 			s.Upload(s.who(who), document(s.record.ID, "receipt.pdf", pdf)...)

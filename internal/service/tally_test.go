@@ -18,7 +18,7 @@ func (noMail) Send(context.Context, mail.Message) error { return errors.New("no 
 // TestGivenUpMailsStayCounted: an email that failed for good is counted until an operator deals with it, so that an
 // alert does not end by itself.
 func TestGivenUpMailsStayCounted(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		w.Service.Mail = noMail{}
 		id := w.Service.NewID()
 		w.write(func(tx *store.Tx) error {

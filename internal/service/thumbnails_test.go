@@ -92,7 +92,7 @@ func TestSmallPicturesAreMadeOneAtATime(t *testing.T) {
 // TestAnInterruptedPictureIsTriedAFewTimes: an attempt is counted before the file is decoded, so that a file that ends
 // the process or outlasts every request is not decoded forever. A good picture is made later.
 func TestAnInterruptedPictureIsTriedAFewTimes(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		d := w.pictureOf(olga, "a.png", photo(t, 600, 300))
 		decoded, interrupted := 0, true

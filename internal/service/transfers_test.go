@@ -150,7 +150,7 @@ func (w *world) seesNothing(t *testing.T, p servertest.Person, record servertest
 
 // TestPeopleOffersEnd ends offers in every way; their codes are then invalid.
 func TestPeopleOffersEnd(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, recipient := w.Person("Olga"), w.Verified("Hedi")
 		dead := func(what, code, why string) {
 			t.Helper()
@@ -335,7 +335,7 @@ func TestPeopleOffersAreThrottled(t *testing.T) {
 // claims never do. The giver is emailed, and gets back what stayed when the warranty comes back. The shop keeps the
 // contact of whoever filed the claim. Finding T10.
 func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		kim, lea, shop := w.Verified("Kim"), w.Verified("Lea"), w.Verified("Sami")
 		record := w.Warranty(kim.Session, fields{"seller_email": shop.Email})
 		w.Confirm(shop, record.ID)
@@ -418,7 +418,7 @@ func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
 // TestTransfersAndHandoversAreTakenAlike takes the codes of both with both operations, by email without an account, and with
 // the code of an email only at its address.
 func TestTransfersAndHandoversAreTakenAlike(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		shop, olga, kim, eve := w.issuer("Ann"), w.person("Olga", true), w.person("Kim", true), w.person("Eve", true)
 		posted := func(path, code string) (int, string) {
 			a := w.Send("POST", path, kim.session, fields{"code": code})

@@ -159,7 +159,7 @@ func TestTheTrash(t *testing.T) {
 // TestRestoringMeetsAnotherExternalID: the external id of a deleted record can be used again. Then restoring it is
 // refused, and nothing changes.
 func TestRestoringMeetsAnotherExternalID(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		create := func() warranty.Warranty {
 			made, err := w.Service.CreateWarranty(ctx, olga.Principal, warranty.CreateWarranty{ProductName: "Pan", ExternalID: "A-1",
@@ -188,7 +188,7 @@ func TestRestoringMeetsAnotherExternalID(t *testing.T) {
 // TestRestoringWithoutTheSeller: a seller that declined everything from the owner, or was deleted meanwhile, does
 // not come back.
 func TestRestoringWithoutTheSeller(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		olga, declines, leaves := w.person("Olga", true), w.person("Dee", true), w.person("Lea", true)
 		a, b := w.record(olga, declines.User.Email), w.record(olga, leaves.User.Email)
 		w.confirm(declines, a.ID)
@@ -218,7 +218,7 @@ func TestRestoringWithoutTheSeller(t *testing.T) {
 // TestRestoringARemovedWarranty: an owner removes an issued warranty from their account and takes it back. After
 // 30 days, only what the owner uploaded is deleted.
 func TestRestoringARemovedWarranty(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		ian, olga := w.person("Ian", true), w.person("Olga", true)
 		r := w.record(ian, "")
 		w.issue(r.ID, ian, olga)

@@ -24,7 +24,7 @@ func tokenOfMail(t *testing.T, m mail.Message) string {
 // TestUnsubscribe turns off each kind of email with the token of one, and on again. Only the recipient of the
 // email and only its kind are affected. Codes and notices about the account cannot be turned off.
 func TestUnsubscribe(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	eachStoppedInTurn(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.SetTo(t, "2026-03-01T12:00:00Z")
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"start_date": "2020-01-01", "end_date": day(clock.Now(), 5), "seller_email": seller.Email})
@@ -121,7 +121,7 @@ func TestUnsubscribe(t *testing.T) {
 // TestUnsubscribeMembers: a member turns off the emails of one organization, and the contact address its own. A
 // token works only while the address is the recipient's.
 func TestUnsubscribeMembers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		ann := w.person("Ann", true)
 		o := w.shop(ann)
 		box := &outbox{}

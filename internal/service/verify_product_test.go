@@ -82,7 +82,7 @@ func TestADigitalLinkCannotBeTakenOver(t *testing.T) {
 // TestADigitalLinkFindsItsSerialNumber: of two products whose serial numbers differ only in their dashes, each has the
 // page of its own number.
 func TestADigitalLinkFindsItsSerialNumber(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		maker, kim := w.issuer("Ann"), w.person("Kim", true)
 		w.verify(maker, "maker.example")
 		of := map[string]warranty.Reference{}

@@ -9,7 +9,7 @@ import (
 
 // TestViewsAreLimited: an account with as many views as it may have can still change them.
 func TestViewsAreLimited(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		save := func(name, query string) error {
 			return w.Service.SaveView(t.Context(), olga.Principal, warranty.SavedView{Name: name, Query: query})

@@ -11,7 +11,7 @@ import (
 // asks for information, and then for the customer. The profile of the organization is shown to who has
 // access to the warranty.
 func TestWaitingClaims(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		ann, kim, eve := w.person("Ann", true), w.person("Kim", true), w.person("Eve", true)
 		o := w.shop(ann)
 		shop := person{Principal: w.acting(ann, o)}

@@ -30,7 +30,7 @@ func taken(t *testing.T, what string, err error, existing warranty.ID) {
 
 // TestExternalIDIsUniqueForItsIssuer // A7
 func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		ctx, olga, nils := t.Context(), w.person("Olga", true), w.person("Nils", true)
 		in, key := numbered(" A-1 "), "once"
 		in.IdempotencyKey = &key
@@ -179,7 +179,7 @@ func TestExternalIDUnderRaces(t *testing.T) {
 
 // TestLookups // A7: each kind of match, the n-th of several, and never another user's.
 func TestLookups(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachInTurn(t, func(t *testing.T, w *world) {
 		ctx, olga, nils := t.Context(), w.person("Olga", true), w.person("Nils", true)
 		create := func(in warranty.CreateWarranty) warranty.Warranty {
 			t.Helper()
