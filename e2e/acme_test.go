@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"warranty.example/svc/e2e/lab"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
 )
@@ -215,7 +216,7 @@ func (a authority) expiresSoon(t *testing.T, dir string) {
 // http-01, the other one answers the challenge, and both use the certificate.
 func TestACMEByHTTPOnTwoReplicas(t *testing.T) {
 	t.Parallel()
-	database := "--database=" + testenv.Postgres(t)
+	database := "--database=" + servertest.Postgres(t)
 	front, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

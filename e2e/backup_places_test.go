@@ -177,7 +177,7 @@ func TestKilledBackupsLeaveNothingThatLooksGood(t *testing.T) {
 				} else if err := os.Mkdir(filepath.Join(dir, to), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				whole, kills := 0, testenv.Times(4, 8)
+				whole, kills := 0, testenv.Times(2, 8)
 				for i := range kills {
 					name := fmt.Sprintf("killed%d.tar", i)
 					killSvcd(t, dir, time.Duration(20+rand.IntN(400))*time.Millisecond, append([]string{"backup", at(name)}, source...)...)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"warranty.example/svc/e2e/lab"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -72,7 +73,7 @@ func TestBackupAndRestoreProcesses(t *testing.T) {
 			dir := t.TempDir()
 			source := []string{"--data=" + filepath.Join(dir, "data")}
 			if kind == "postgres" {
-				source = append(source, "--database="+testenv.Postgres(t))
+				source = append(source, "--database="+servertest.Postgres(t))
 			}
 			p, session := withDocuments(t, dir, count, source...)
 			out := mustSvcd(t, dir, append([]string{"backup", "b.tar"}, source...)...)

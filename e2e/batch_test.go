@@ -69,7 +69,7 @@ func TestKilledBatches(t *testing.T) {
 	t.Parallel()
 	rows, err := strconv.Atoi(os.Getenv("SVC_TEST_BATCH"))
 	if err != nil {
-		rows = 2000
+		rows = testenv.Times(1000, 2000)
 	}
 	eachDatabase(t, func(t *testing.T, database string) {
 		batches := rows / batchSize

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"warranty.example/svc/e2e/lab"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -143,7 +144,7 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 		restarts = 3
 	}
 	const clients, between = 8, 100 // minimum number of requests between two restarts
-	args := append(slices.Clone(lab.Unthrottled), "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t), "--data="+t.TempDir(),
+	args := append(slices.Clone(lab.Unthrottled), "--database="+servertest.Postgres(t), "--redis="+testenv.Redis(t), "--data="+t.TempDir(),
 		"--trusted-proxies=127.0.0.1", "--drain=5s")
 	testenv.HAProxy(t) // skip before starting anything
 	var replicas [3]*lab.Process
@@ -190,8 +191,10 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 	}
 }
 
-// pause keeps clients from using all cores.
-const pause = 10 * time.Millisecond
+// pause keeps clients from using all cores. Eight of them always have requests in flight, which take a few milliseconds.
+func pause() <-chan time.Time {
+	return time.After(time.Duration(testenv.Times(40, 10)) * time.Millisecond)
+}
 
 // writes creates warranties until stop is closed.
 func writes(l *load, p *lab.Process, secret string, client int, stop <-chan struct{}) {
@@ -199,7 +202,7 @@ func writes(l *load, p *lab.Process, secret string, client int, stop <-chan stru
 		select {
 		case <-stop:
 			return
-		case <-time.After(pause):
+		case <-pause():
 			l.send(p, secret, fmt.Sprintf("load-%d-%d", client, i))
 		}
 	}
@@ -217,7 +220,7 @@ func (l *readLoad) run(p *lab.Process, secret string, stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(pause):
+		case <-pause():
 		}
 		a, err := p.Try(lab.Call{Method: "GET", Path: "/api/v1/auth/status", Secret: secret})
 		l.mu.Lock()

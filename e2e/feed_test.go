@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"warranty.example/svc/e2e/lab"
-	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/internal/servertest"
 )
 
 // feedRace is writers and a reader of one account, on three servers.
@@ -46,7 +46,7 @@ func TestFeedOfThreeServers(t *testing.T) {
 	if err != nil {
 		changes = 400
 	}
-	r := &feedRace{t: t, database: testenv.Postgres(t), changes: changes}
+	r := &feedRace{t: t, database: servertest.Postgres(t), changes: changes}
 	args := append(slices.Clone(lab.Unthrottled), "--database="+r.database)
 	for range 3 {
 		r.servers = append(r.servers, lab.Start(t, args...))

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"warranty.example/svc/e2e/lab"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 )
 
 // replicas starts two servers on one PostgreSQL database and one Redis.
 func replicas(t *testing.T) [2]*lab.Process {
 	t.Helper()
-	args := append(slices.Clone(lab.Unthrottled), "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t))
+	args := append(slices.Clone(lab.Unthrottled), "--database="+servertest.Postgres(t), "--redis="+testenv.Redis(t))
 	return [2]*lab.Process{lab.Start(t, args...), lab.Start(t, args...)}
 }
 
@@ -48,7 +49,7 @@ func TestNothingIsWrittenAfterARevocation(t *testing.T) {
 	total := func() string {
 		return both[0].Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/warranties?limit=1", Secret: session}).Must(t, "pagination.total")
 	}
-	for round := range 20 {
+	for round := range testenv.Times(8, 20) {
 		secret, id := both[0].Token(t, session, fmt.Sprint("round ", round), 1_000_000)
 		l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
 		go func() { defer close(done); l.run(both[1], secret, fmt.Sprint("round", round), 6, 1000, stop) }()

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"warranty.example/svc/e2e/lab"
-	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/internal/servertest"
 )
 
 // refusedSecrets expects that svcd does not start, and says why in a line that names the setting.
@@ -93,7 +93,7 @@ func TestSecretsKeyIsAFile(t *testing.T) {
 // TestReplicasHaveOneSecretsKey starts three replicas with places of their own at once: one makes the key.
 func TestReplicasHaveOneSecretsKey(t *testing.T) {
 	t.Parallel()
-	database, shared := testenv.Postgres(t), t.TempDir()
+	database, shared := servertest.Postgres(t), t.TempDir()
 	const count = 3
 	var wait sync.WaitGroup
 	var dirs, lines [count]string

@@ -13,6 +13,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"warranty.example/svc/e2e/lab"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
@@ -135,7 +136,7 @@ func published(t *testing.T, p *lab.Process) warranty.KeySet {
 // others leave no file and say to copy it.
 func TestReplicasNeedOneKey(t *testing.T) {
 	t.Parallel()
-	database := testenv.Postgres(t)
+	database := servertest.Postgres(t)
 	shared := t.TempDir()
 	const count = 3
 	var wait sync.WaitGroup

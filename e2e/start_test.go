@@ -156,7 +156,7 @@ func startTogether(t *testing.T, database string, want int) {
 // which is not a failure, and by kill -9: the next start must succeed.
 func TestStartIsCutShort(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, database string) {
+	each := func(t *testing.T, database string) {
 		for i, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL} {
 			args := []string{"--listen=" + lab.FreeAddress(t), database}
 			cmd := exec.Command(lab.Svcd(), append(args, lab.DataOf(args)...)...)
@@ -175,7 +175,9 @@ func TestStartIsCutShort(t *testing.T) {
 		}
 		p := lab.Start(t, database)
 		p.Want(t, 201, lab.Create(p.Register(t, "olga"), "Kettle", ""))
-	})
+	}
+	t.Run("sqlite", func(t *testing.T) { each(t, "--database="+filepath.Join(t.TempDir(), "svc.db")) })
+	t.Run("postgres", func(t *testing.T) { each(t, "--database="+testenv.Postgres(t)) })
 }
 
 // TestDiskFull limits the size of the database: acknowledged writes are kept, and

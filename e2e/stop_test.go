@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"warranty.example/svc/e2e/lab"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 )
 
-// eachDatabase runs a test on both databases, with the --database flag.
+// eachDatabase runs a test on a new file and on a PostgreSQL database that has the schema.
 func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, "--database="+filepath.Join(t.TempDir(), "svc.db")) })
-	t.Run("postgres", func(t *testing.T) { test(t, "--database="+testenv.Postgres(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, "--database="+servertest.Postgres(t)) })
 }
 
 // TestStopUnderLoad stops a busy server: every accepted request gets a response, and
@@ -78,7 +79,7 @@ func TestStopUnderLoad(t *testing.T) {
 // response with the same key: nothing is lost and nothing is created twice.
 func TestCrashUnderLoad(t *testing.T) {
 	t.Parallel()
-	const rounds = 10
+	rounds := testenv.Times(4, 10)
 	eachDatabase(t, func(t *testing.T, database string) {
 		args := append(slices.Clone(lab.Unthrottled), database)
 		p := lab.Start(t, args...)

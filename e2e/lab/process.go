@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -138,7 +139,7 @@ func DataOf(args []string) []string {
 			continue
 		}
 		if u, err := url.Parse(database); err == nil && u.Scheme != "" {
-			return []string{"--data=" + filepath.Join(Binaries, "data of "+u.Query().Get("search_path"))}
+			return []string{"--data=" + filepath.Join(Binaries, "data of "+path.Base(u.Path))}
 		}
 		return []string{"--data=" + filepath.Dir(database)}
 	}

@@ -28,6 +28,7 @@ type writers struct {
 	people  []person
 	stop    atomic.Bool
 	running sync.WaitGroup
+	pause   sync.RWMutex // held while a backup is restored, when writes would only take time
 
 	mu      sync.Mutex
 	records map[warranty.ID]bool // acknowledged, and not deleted
@@ -51,6 +52,8 @@ func startWriters(t *testing.T, w *servertest.World) *writers {
 func (l *writers) write(t *testing.T, p, seller person) {
 	var mine []warranty.ID
 	for n := 0; !l.stop.Load(); n++ {
+		l.pause.RLock()
+		l.pause.RUnlock() //nolint:staticcheck // waits for the end of a pause
 		made, err := p.record(l.w, fmt.Sprintf("Kettle %d", n), seller.User.Email)
 		if err != nil {
 			t.Error(err)
@@ -134,6 +137,8 @@ func (l *writers) round(t *testing.T, round int) {
 	if err != nil || len(done.Missing)+len(done.Damaged) > 0 {
 		t.Fatalf("%+v, %v", done.Manifest, err)
 	}
+	l.pause.Lock()
+	defer l.pause.Unlock()
 	l.mu.Lock()
 	before = slices.DeleteFunc(before, func(id warranty.ID) bool { return !l.records[id] }) // deleted meanwhile
 	l.mu.Unlock()

@@ -100,7 +100,7 @@ func TestAMigrationWaitsForALongOne(t *testing.T) {
 
 func TestThreeMigrateAtOnce(t *testing.T) {
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
-		for range 3 {
+		for range testenv.Times(1, 3) {
 			database := fresh(t)
 			children := make([]*child, 3)
 			for i := range children {
@@ -209,7 +209,7 @@ func TestAMigrationHoldsUpNobody(t *testing.T) {
 // TestAKilledMigrationIsFinished kills a process at random points of its migration. The rounds
 // run in parallel.
 func TestAKilledMigrationIsFinished(t *testing.T) {
-	const rounds = 10
+	rounds := testenv.Times(3, 10)
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
 		start := time.Now()
 		db := open(t, fresh(t))
