@@ -102,6 +102,9 @@ func Open(
 		return nil, nil, err
 	}
 	opened = append(opened, s.Store.Close)
+	if err := checkKeys(ctx, c, s.Store); err != nil {
+		return nil, nil, err // before openFiles binds the folder: running replicas may need it
+	}
 	closeFiles, err := openFiles(ctx, c, s)
 	if err != nil {
 		return nil, nil, err
@@ -111,6 +114,15 @@ func Open(
 		return nil, nil, err
 	}
 	return s, closeAll, openSecretsKey(ctx, c, s)
+}
+
+// checkKeys rejects keys that are not those of the database. It changes nothing.
+func checkKeys(ctx context.Context, c config.Config, st *store.Store) error {
+	if _, err := checkSigningKey(ctx, st, c); err != nil {
+		return err
+	}
+	_, err := checkSecretsKey(ctx, st, c)
+	return err
 }
 
 // openService opens the store and the service on it.

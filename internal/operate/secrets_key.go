@@ -17,32 +17,21 @@ import (
 	"warranty.example/svc/internal/store"
 )
 
-// openSecretsKey reads the key that seals secrets, makes it at the first start, and checks that it is the one of the
-// database.
+// openSecretsKey reads the key that seals secrets, after checkSecretsKey, and makes it at the first start.
 func openSecretsKey(ctx context.Context, c config.Config, s *service.Service) error {
-	active, err := s.Store.SecretsKey(ctx)
-	if err != nil {
-		return err
-	}
 	if c.SecretsKey == "" {
-		if active != "" {
-			return UsageError{fmt.Errorf("--secrets-key is required: secrets in this database are sealed with the key %s; "+
-				"copy its file from another replica", active)}
-		}
 		s.Log.Warn("authenticator apps are off; set --secrets-key to a file that stays, to make a key")
 		return nil
 	}
 	key, err := readSecretsKey(c.SecretsKey)
 	made := errors.Is(err, fs.ErrNotExist)
-	if made && active != "" {
-		return UsageError{missingSecretsKey(c, active)}
-	}
 	if made {
 		key, made, err = makeSecretsKey(c.SecretsKey)
 	}
 	if err != nil {
 		return UsageError{fmt.Errorf("--secrets-key: %w", err)}
 	}
+	var active string
 	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		active, err = tx.AddSecretsKey(key.ID(), s.Store.Now())
 		return err
@@ -135,20 +124,21 @@ func checkSecretsKey(ctx context.Context, st *store.Store, c config.Config) (str
 		return "not set; authenticator apps are off", nil
 	}
 	if c.SecretsKey == "" {
-		return "", fmt.Errorf("--secrets-key is not set, but secrets are sealed with the key %s", active)
+		return "", UsageError{fmt.Errorf("--secrets-key is required: secrets in this database are sealed with the key %s; "+
+			"copy its file from another replica", active)}
 	}
 	key, err := readSecretsKey(c.SecretsKey)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && active == "":
 		return "none yet; the next start makes one", nil
 	case errors.Is(err, fs.ErrNotExist):
-		return "", missingSecretsKey(c, active)
+		return "", UsageError{missingSecretsKey(c, active)}
 	case err != nil:
-		return "", fmt.Errorf("--secrets-key: %w", err)
+		return "", UsageError{fmt.Errorf("--secrets-key: %w", err)}
 	case active == "":
 		return "not used yet", nil
 	case active != key.ID():
-		return "", otherSecretsKey(c, key.ID(), active)
+		return "", UsageError{otherSecretsKey(c, key.ID(), active)}
 	}
 	return key.ID() + "; it is not in backups, keep a copy", nil
 }

@@ -21,27 +21,14 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// openSigningKey reads the key that signs certificates, makes it at the first start, and checks that it is the one
-// of the database.
+// openSigningKey reads the key that signs certificates, after checkSigningKey, and makes it at the first start.
 func openSigningKey(ctx context.Context, c config.Config, s *service.Service) error {
-	keys, err := s.Store.SigningKeys(ctx)
-	if err != nil {
-		return err
-	}
-	active := activeKey(keys)
 	if c.SigningKey == "" {
-		if active != "" {
-			return UsageError{fmt.Errorf("--signing-key is required: the certificates of this database are signed "+
-				"with the key %s; copy its file from another replica", active)}
-		}
 		s.Log.Warn("certificates are off; set --signing-key to a file that stays, to make a key and sign certificates")
 		return nil
 	}
 	key, err := readSigningKey(c.SigningKey)
 	made := errors.Is(err, fs.ErrNotExist)
-	if made && active != "" {
-		return UsageError{missingKey(c, active)}
-	}
 	if made {
 		key, made, err = makeSigningKey(c.SigningKey)
 	}
@@ -56,8 +43,7 @@ func openSigningKey(ctx context.Context, c config.Config, s *service.Service) er
 	if made { // another replica was faster; this key has signed nothing
 		return errors.Join(UsageError{missingKey(c, other.Active)}, os.Remove(c.SigningKey))
 	}
-	return UsageError{fmt.Errorf("--signing-key: %s: %w; copy its file there from another replica, or make a new key with "+
-		"svcd signing-key rotate", c.SigningKey, other)}
+	return UsageError{otherKey(c, other)}
 }
 
 // missingKey says what to do without the file of the active key.
@@ -65,6 +51,11 @@ func missingKey(c config.Config, active string) error {
 	return fmt.Errorf("--signing-key: no key at %s, and the certificates of this database are signed with %s; "+
 		"copy its file there from another replica or from where you keep it, or make a new key with svcd signing-key rotate",
 		c.SigningKey, active)
+}
+
+func otherKey(c config.Config, other error) error {
+	return fmt.Errorf("--signing-key: %s: %w; copy its file there from another replica, or make a new key with "+
+		"svcd signing-key rotate", c.SigningKey, other)
 }
 
 func activeKey(keys []store.SigningKey) string {
@@ -272,21 +263,22 @@ func checkSigningKey(ctx context.Context, st *store.Store, c config.Config) (str
 		return "not set; certificates are off", nil
 	}
 	if c.SigningKey == "" {
-		return "", fmt.Errorf("--signing-key is not set, but certificates are signed with the key %s", active)
+		return "", UsageError{fmt.Errorf("--signing-key is required: the certificates of this database are signed "+
+			"with the key %s; copy its file from another replica", active)}
 	}
 	key, err := readSigningKey(c.SigningKey)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && active == "":
 		return "none yet; the next start makes one", nil
 	case errors.Is(err, fs.ErrNotExist):
-		return "", missingKey(c, active)
+		return "", UsageError{missingKey(c, active)}
 	case err != nil:
-		return "", fmt.Errorf("--signing-key: %w", err)
+		return "", UsageError{fmt.Errorf("--signing-key: %w", err)}
 	case active == "":
 		return "not used yet", nil
 	}
 	if err := service.CheckSigningKey(keys, key.Public()); err != nil {
-		return "", fmt.Errorf("--signing-key: %s: %w", c.SigningKey, err)
+		return "", UsageError{otherKey(c, err)}
 	}
 	return key.Public().ID, nil
 }
