@@ -3,9 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"warranty.example/svc/internal/find"
@@ -28,14 +26,8 @@ func readCustomerRecord(r *engine.Row) warranty.CustomerRecord {
 // shownCustomers are the customers h of the account $1 that are not merged into another one.
 const shownCustomers = ` FROM customers h WHERE h.account_id = $1 AND h.merged_into IS NULL`
 
-// searchedCustomers is shownCustomers for a search. The index has all that a search compares.
-var searchedCustomers = strings.Replace(shownCustomers, ` h `, ` h /*sqlite: INDEXED BY customers_by_contact */ `, 1)
-
-// customerOrders are the orders of lists of customers.
-var customerOrders = map[warranty.CustomerSort]string{
-	warranty.CustomersByContact: ` ORDER BY h.recent_at DESC, h.id DESC`,
-	warranty.CustomersByName:    ` ORDER BY CASE WHEN h.folded_name = '' THEN 1 ELSE 0 END, h.folded_name, h.email, h.id`,
-}
+// byContact is the order of lists of customers h.
+const byContact = ` ORDER BY h.recent_at DESC, h.id DESC`
 
 // hasWarranties selects the customers h of the account $1 that warranties were issued to or who were added, not only claims
 // filed by. Others were merged into them.
@@ -54,121 +46,77 @@ const byName = `SELECT f.* FROM (SELECT * FROM (SELECT h.id, h.folded_name, h.em
 		UNION ALL SELECT * FROM (SELECT h.id, h.folded_name, h.email` + shownCustomers + ` AND h.folded_name = ''
 			ORDER BY h.folded_name, h.email, h.id LIMIT CAST($2 AS BIGINT) + CAST($3 AS BIGINT)) n) f`
 
-// bestOf is the rank of a customer h in a search: whole names are first, then those in which words start with the terms,
-// then the rest. It returns its arguments after the given ones.
-func bestOf(terms []find.CustomerTerm, name string, args []any) (string, []any) {
-	args = append(slices.Clone(args), name)
-	whole, starts := fmt.Sprintf(`$%d`, len(args)), make([]string, 0, len(terms))
-	for _, t := range terms {
-		args = append(args, t.Start)
-		starts = append(starts, fmt.Sprintf(`/*pg: strpos *//*sqlite: instr */(h.search, $%d) > 0`, len(args)))
-	}
-	return `CASE WHEN h.folded_name = ` + whole + ` THEN 0 WHEN ` + strings.Join(starts, ` AND `) + ` THEN 1 ELSE 2 END`, args
-}
-
 // Customers lists the customers of an account that match in, and returns their total. Without claims, customers who only
 // filed claims are left out.
 func (s *Store) Customers(
 	ctx context.Context, account warranty.ID, in warranty.ListCustomers, claims bool, now time.Time,
 ) (list []warranty.CustomerRecord, total int64, err error) {
-	where, rank, args := ``, `0`, []any{account}
-	if in.Q != "" {
-		readings := find.CustomerQuery(in.Q)
-		if readings == nil {
-			return []warranty.CustomerRecord{}, 0, nil
-		}
-		where, args = customersFound(readings, args)
-		rank, args = bestOf(readings[0], find.CustomerName(in.Q), args)
-	}
-	if !claims {
-		where += hasWarranties
-	}
-	order, sorted := ` ORDER BY f.rank, f.recent_at DESC, f.id DESC`, `h.recent_at, `+rank+` AS rank`
-	if in.Sort == warranty.CustomersByName {
-		sorted = `h.folded_name, h.email`
-		order = ` ORDER BY ` + nameless + `, f.folded_name, f.email, f.id`
-	}
-	n := len(args)
-	limit := fmt.Sprintf(` LIMIT $%d OFFSET $%d`, n+1, n+2)
-	// A search reads every customer once. Only what sorts them is kept of those that it finds.
-	statement := `WITH f AS MATERIALIZED (SELECT h.id, ` + sorted + searchedCustomers + where + `)
-		SELECT ` + customerColumns + `, (SELECT count(*) FROM f) FROM (SELECT * FROM f` + order + limit + `) f
-		JOIN customers h ON h.id = f.id` + order
-	if where == "" {
-		page := `SELECT h.id, h.recent_at, 0 AS rank` + shownCustomers + ` ORDER BY h.recent_at DESC, h.id DESC` + limit
-		if in.Sort == warranty.CustomersByName {
-			page = byName + order + limit
-		}
-		// SQLite looks up every row to count those that are not merged.
-		statement = `SELECT ` + customerColumns + `, (SELECT count(*) FROM customers c WHERE c.account_id = $1)
-				- (SELECT count(*) FROM customers c WHERE c.account_id = $1 AND c.merged_into IS NOT NULL) FROM (` + page + `) f
-			JOIN customers h ON h.id = f.id` + order
+	c, ok := customerSearch(account, in, claims)
+	if !ok {
+		return []warranty.CustomerRecord{}, 0, nil
 	}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		list, total = make([]warranty.CustomerRecord, 0, min(in.Limit, mostCounted)), 0
-		if err := q.Query(ctx, statement, func(r *engine.Row) error {
-			list, total = append(list, readCustomerRecord(r)), r.Int()
-			return nil
-		}, append(args, in.Limit, in.Offset())...); err != nil {
-			return err
-		}
-		if total == 0 && in.Page > 1 { // a page after the last one
-			first := in
-			first.Paging = warranty.Paging{Page: 1, Limit: 1}
-			_, n, err := s.Customers(ctx, account, first, claims, now)
-			total = n
-			return err
+		list = make([]warranty.CustomerRecord, 0, min(in.Limit, mostCounted))
+		if c.readings == nil && c.more == "" {
+			err = allCustomers(ctx, q, account, in, &list, &total)
+		} else {
+			err = c.find(ctx, q, in, &list, &total)
 		}
 		for some := range slices.Chunk(list, mostCounted) {
-			if err := countCustomers(ctx, q, account, some, now); err != nil {
-				return err
+			if err == nil {
+				err = countCustomers(ctx, q, account, some, now)
 			}
 		}
-		return nil
+		return err
 	})
 	return list, total, err
 }
 
+// allCustomers reads a page of the customers of an account, and their total.
+func allCustomers(
+	ctx context.Context, q engine.Querier, account warranty.ID, in warranty.ListCustomers,
+	list *[]warranty.CustomerRecord, total *int64,
+) error {
+	// SQLite looks up every row to count those that are not merged.
+	if err := q.Query(ctx, `SELECT (SELECT count(*) FROM customers c WHERE c.account_id = $1)
+			- (SELECT count(*) FROM customers c WHERE c.account_id = $1 AND c.merged_into IS NOT NULL)`,
+		func(r *engine.Row) error { *total = r.Int(); return nil }, account); err != nil {
+		return err
+	}
+	const limit = ` LIMIT $2 OFFSET $3`
+	order := ` ORDER BY f.recent_at DESC, f.id DESC`
+	page := `SELECT h.id, h.recent_at` + shownCustomers + byContact + limit
+	if in.Sort == warranty.CustomersByName {
+		order = ` ORDER BY ` + nameless + `, f.folded_name, f.email, f.id`
+		page = byName + order + limit
+	}
+	return q.Query(ctx, `SELECT `+customerColumns+` FROM (`+page+`) f JOIN customers h ON h.id = f.id`+order,
+		func(r *engine.Row) error {
+			*list = append(*list, readCustomerRecord(r))
+			return nil
+		}, account, in.Limit, in.Offset())
+}
+
+// readCustomers adds customers that were found to a list, in their order.
+func readCustomers(ctx context.Context, q engine.Querier, found []foundCustomer, list *[]warranty.CustomerRecord) error {
+	at, ids := make(map[warranty.ID]int, len(found)), make([]warranty.ID, len(found))
+	for i, f := range found {
+		at[f.id], ids[i] = len(*list)+i, f.id
+	}
+	param, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	*list = slices.Grow(*list, len(found))[:len(*list)+len(found)]
+	return q.Query(ctx, `SELECT `+customerColumns+` FROM customers h WHERE h.id IN `+idsIn(`$1`), func(r *engine.Row) error {
+		c := readCustomerRecord(r)
+		(*list)[at[c.ID]] = c
+		return nil
+	}, string(param))
+}
+
 // mostCounted is for how many customers a statement counts.
 const mostCounted = 500
-
-// hasSerial selects the warranties w with a serial number that has %[1]s, as find.Code returns it but for rare letters and
-// signs. SQLite has most of the work done in its index; PostgreSQL computes the key of every number.
-const hasSerial = `/*pg: strpos(lower(translate(w.serial_number, ' -/.', '') COLLATE "C"), %[1]s) > 0 */
-	/*sqlite: (INSTR(w.serial_key, %[1]s) > 0 OR INSTR(w.serial_key, '/') + INSTR(w.serial_key, '.') > 0
-		AND INSTR(replace(replace(w.serial_key, '/', ''), '.', ''), %[1]s) > 0) */`
-
-// customersFound is the condition on the customers h of the account $1 that a query finds, also by what was merged into
-// them, and its arguments after the given ones.
-func customersFound(readings [][]find.CustomerTerm, args []any) (string, []any) {
-	ways := make([]string, 0, len(readings))
-	for _, terms := range readings {
-		all := make([]string, 0, len(terms))
-		for _, t := range terms {
-			fields := []string{`1 = 0`}
-			field := func(condition, text string) {
-				if text != "" {
-					args = append(args, text)
-					fields = append(fields, fmt.Sprintf(condition, fmt.Sprintf(`$%d`, len(args))))
-				}
-			}
-			field(`instr(r.search, %s) > 0`, t.Word)
-			if t.Digits != t.Word {
-				field(`instr(r.search, %s) > 0`, t.Digits)
-			}
-			field(`instr(lower(r.email), %s) > 0`, t.Email)
-			field(`r.id IN (SELECT w.customer_id FROM warranties w /*sqlite: INDEXED BY warranties_by_serial_key */
-				WHERE w.issuer_id = $1 AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL AND w.customer_id IS NOT NULL
-				AND `+hasSerial+`)`, t.Code)
-			all = append(all, `(`+strings.Join(fields, ` OR `)+`)`)
-		}
-		ways = append(ways, strings.Join(all, ` AND `))
-	}
-	match := `(` + strings.Join(ways, ` OR `) + `)`
-	text := ` AND (` + strings.ReplaceAll(match, `r.`, `h.`) + ` OR h.id IN (SELECT r.head_id FROM customers r
-		WHERE r.account_id = $1 AND r.merged_into IS NOT NULL AND ` + match + `))`
-	return strings.ReplaceAll(text, `instr(`, `/*pg: strpos *//*sqlite: instr */(`), args
-}
 
 // idsIn selects the ids of a list in JSON.
 func idsIn(param string) string {
@@ -261,7 +209,7 @@ func (s *Store) CustomerCard(ctx context.Context, account, id warranty.ID, now t
 		list := []warranty.CustomerRecord{c.CustomerRecord}
 		if err := q.Query(ctx, `SELECT `+customerColumns+shownCustomers+` AND h.id <> $2
 				AND ($3 <> '' AND h.folded_name = $3 OR $4 <> '' AND h.phone_digits = $4)`+
-			customerOrders[warranty.CustomersByContact]+` LIMIT $5`, func(r *engine.Row) error {
+			byContact+` LIMIT $5`, func(r *engine.Row) error {
 			list = append(list, readCustomerRecord(r))
 			return nil
 		}, account, c.ID, name, phone, maxDuplicates); err != nil {
