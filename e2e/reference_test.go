@@ -21,7 +21,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestReferenceRuns runs every example of /docs unchanged on a demo, and compares the
+// TestReferenceRuns runs every example of the reference unchanged on a demo, and compares the
 // status and the shape of the response with those on the page (C16).
 func TestReferenceRuns(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,10 @@ func TestReferenceRuns(t *testing.T) {
 	stage := &servertest.Stage{T: t, URL: p.URL, Client: http.DefaultClient, MailedCode: newestCode(t, p, "code"),
 		MailedNotMe: newestCode(t, p, "not_me"),
 		Account:     servertest.Person{Email: "owner@demo.example", Password: m[1]}}
-	page := readReference(t, p.URL+"/docs")
+	page := referencePage{examples: map[string]map[string]string{}}
+	for _, m := range regexp.MustCompile(`<h2 id="\w+"><a href="(/docs/\w+)">`).FindAllStringSubmatch(page.read(t, p.URL+"/docs"), -1) {
+		page.read(t, p.URL+m[1])
+	}
 
 	t.Run("setup", func(t *testing.T) {
 		key := stage.Set(api.GetAuthStatus.Spec)["SVC_API_KEY"]
@@ -67,13 +70,14 @@ func TestReferenceRuns(t *testing.T) {
 	}
 }
 
-// referencePage holds the examples of /docs.
+// referencePage holds the examples of /docs and the pages of its groups.
 type referencePage struct {
 	setup    string
 	examples map[string]map[string]string // by operation and kind
 }
 
-func readReference(t *testing.T, address string) referencePage {
+// read adds the examples of a page and returns it.
+func (page *referencePage) read(t *testing.T, address string) string {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -89,7 +93,6 @@ func readReference(t *testing.T, address string) referencePage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := referencePage{examples: map[string]map[string]string{}}
 	for _, m := range regexp.MustCompile(`(?s)<pre data-example="(\w+)" data-op="([\w.]+)"[^>]*aria-label="([^"]*)"[^>]*>(.*?)</pre>`).FindAllStringSubmatch(string(body), -1) {
 		kind, name, label, text := m[1], m[2], m[3], html.UnescapeString(m[4])
 		if page.examples[name] == nil {
@@ -103,7 +106,7 @@ func readReference(t *testing.T, address string) referencePage {
 	if m := regexp.MustCompile(`(?s)<pre id="setup-commands"[^>]*>(.*?)</pre>`).FindStringSubmatch(string(body)); m != nil {
 		page.setup = html.UnescapeString(m[1])
 	}
-	return page
+	return string(body)
 }
 
 // shell runs a script in bash with these variables.

@@ -22,7 +22,7 @@ func TestFirstVisitIsSmall(t *testing.T) {
 	nora.mustOpen(t, "/warranties?status=active")
 	nora.mustOpen(t, nora.links(t, `td a[href^="/warranties/"]`)[0])
 	verify := nora.links(t, `a[href^="/verify/"]`)[0]
-	for _, path := range []string{"/sign-in", "/register", verify, "/docs"} {
+	for _, path := range []string{"/sign-in", "/register", verify, "/docs", "/docs/warranties"} {
 		b := s.visitor(t) // with an empty cache
 		var mu sync.Mutex
 		var total float64

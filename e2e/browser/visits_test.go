@@ -161,10 +161,11 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	}
 
 	add(stranger, "/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm?done=mailed",
-		"/verify", "/help", "/docs", "/docs/errors", "/offline", "/sign-in?done=password", "/stop-conversion/0000-0000-0000-0000-0000",
+		"/verify", "/help", "/docs", "/docs/warranties", "/docs/errors", "/offline", "/sign-in?done=password", "/stop-conversion/0000-0000-0000-0000-0000",
 		"/not-me/0000-0000-0000-0000-0000")
 	all = append(all,
 		visit{who: stranger, path: "/nowhere", status: http.StatusNotFound},
+		visit{who: stranger, path: "/docs/nowhere", status: http.StatusNotFound},
 		visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound},
 		visit{who: stranger, path: "/unsubscribe/unknown", status: http.StatusNotFound},

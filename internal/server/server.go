@@ -129,7 +129,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		mux.Handle(pattern, s.limited(page))
 	}
 	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
-	readOnly := []string{"/verify/{reference}", "/01/{gtin}/21/{number}", "/docs", "/docs/errors", "/healthz", "/readyz", "/{$}"}
+	readOnly := []string{"/verify/{reference}", "/01/{gtin}/21/{number}", "/docs", "/docs/{group}", "/healthz", "/readyz", "/{$}"}
 	for path, h := range map[string]http.HandlerFunc{
 		"/verify/{reference}/certificate":     s.certificate,
 		"/verify/{reference}/certificate.pdf": s.printedCertificate,

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"sort"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// reference is the page /docs, generated from the operation table.
+// reference is what /docs and the pages of its groups show, generated from the operation table.
 type reference struct {
 	Base      string
 	Setup     string // commands that set the shell variables
@@ -22,6 +23,12 @@ type reference struct {
 type operationGroup struct {
 	Name       string
 	Operations []operationDoc
+}
+
+// groupPage is the page of a group.
+type groupPage struct {
+	reference
+	Group operationGroup
 }
 
 // operationDoc is an operation with its examples and its response.
@@ -67,11 +74,22 @@ func newReference(base string) (reference, error) {
 	return page, nil
 }
 
-// docs shows the reference. It is long and the same for all visitors, so its rendered pages are kept.
+// docs shows the contents of the reference.
 func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	lang := web.reader(r).Lang
+	return web.showDocs(w, r, who, "")
+}
+
+// docsOf shows the operations of a group of the reference.
+func (web *Web) docsOf(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showDocs(w, r, who, r.PathValue("group"))
+}
+
+// showDocs shows a page of the reference: the operations of a group, or the contents for "". These pages are long and the
+// same for all visitors, so rendered ones are kept.
+func (web *Web) showDocs(w http.ResponseWriter, r *http.Request, who warranty.Principal, group string) error {
+	key := [2]string{web.reader(r).Lang, group}
 	anonymous := who.User.ID.IsZero() && r.URL.RawQuery == ""
-	if kept, ok := web.kept.Load(lang); ok && anonymous {
+	if kept, ok := web.kept.Load(key); ok && anonymous {
 		page := kept.(keptPage)
 		web.reader(r).Write(w, r, http.StatusOK, who, page.body, page.compressed)
 		return nil
@@ -80,16 +98,24 @@ func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	if err != nil {
 		return err
 	}
-	v := view.Page{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: page}
-	if !anonymous {
-		return web.show(w, r, http.StatusOK, "docs", v)
+	name, v := "docs", view.Page{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: page}
+	if group != "" {
+		at := slices.IndexFunc(page.Groups, func(g operationGroup) bool { return g.Name == group })
+		if at < 0 {
+			return warranty.ErrNotFound
+		}
+		name, v.Title = "docs-group", web.t(r, "docs.group."+group)
+		v.Body = groupPage{page, page.Groups[at]}
 	}
-	body, err := web.rendered(r, "docs", "layout", v)
+	if !anonymous {
+		return web.show(w, r, http.StatusOK, name, v)
+	}
+	body, err := web.rendered(r, name, "layout", v)
 	if err != nil {
 		return err
 	}
 	kept := keptPage{body, view.Compress(body)}
-	web.kept.Store(lang, kept)
+	web.kept.Store(key, kept)
 	web.reader(r).Write(w, r, http.StatusOK, who, kept.body, kept.compressed)
 	return nil
 }

@@ -39,7 +39,7 @@ type Web struct {
 
 	views     *view.Views
 	reference func() (reference, error) // made when it is first shown
-	kept      sync.Map                  // of language: the keptPage of /docs
+	kept      sync.Map                  // of language and group: the keptPage of /docs
 	guard     *http.CrossOriginProtection
 	forms     *http.ServeMux // the routes of resumable forms; see drafts.go
 	confirmed *http.ServeMux // the routes of forms that may need a confirmed session; see confirm.go
@@ -145,6 +145,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /help", page: web.help, open: true},
 		{pattern: "GET /shortcuts", page: web.shortcuts, personal: true},
 		{pattern: "GET /docs", page: web.docs, open: true},
+		{pattern: "GET /docs/{group}", page: web.docsOf, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 
 		{pattern: "GET /oauth/authorize", page: web.authorize, open: true, popup: true},
