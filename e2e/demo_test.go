@@ -3,7 +3,12 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 
 	"warranty.example/svc/e2e/lab"
@@ -87,5 +92,48 @@ func mustReadFor(t testing.TB, p *lab.Process, header map[string]string, path, s
 	a := p.Want(t, 200, lab.Call{Method: "GET", Path: path, Secret: secret, Header: header})
 	if err := json.Unmarshal([]byte(a.Body), into); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDemoLandsOnWork signs in as each person of the demo, in a browser: the first page has something to do.
+func TestDemoLandsOnWork(t *testing.T) {
+	t.Parallel()
+	p := lab.Start(t, "--demo")
+	want := map[string]string{"owner@demo.example": "Needs attention", "seller@demo.example": "2 claims wait for you",
+		"issuer@demo.example": "2 claims wait for you"}
+	for _, m := range regexp.MustCompile(`(\S+@demo\.example) +password (\S+)`).FindAllStringSubmatch(p.Output(), -1) {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		browser := http.Client{Jar: jar}
+		send := func(method, path, form string) string {
+			t.Helper()
+			r, err := http.NewRequest(method, p.URL+path, strings.NewReader(form))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Accept", "text/html")
+			r.Header.Set("Origin", p.URL)
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			resp, err := browser.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("%s %s: %d, %v", method, path, resp.StatusCode, err)
+			}
+			return string(body)
+		}
+		first := send("POST", "/sign-in", url.Values{"email": {m[1]}, "password": {m[2]}}.Encode())
+		if !strings.Contains(first, want[m[1]]) || strings.Contains(first, "Nothing is waiting for you") {
+			t.Errorf("%s lands on a page without %q", m[1], want[m[1]])
+		}
+		delete(want, m[1])
+	}
+	if len(want) > 0 {
+		t.Errorf("nobody signed in as %v", want)
 	}
 }

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -190,12 +191,13 @@ type claimStory struct {
 	kind        warranty.ClaimType
 	description string
 	ago         int // days since it was filed
+	decider     int // index into who; the seller if it is 0
 	moves       []warranty.MoveClaim
 	messages    []string // of the owner, after the moves
 	photo       string   // file name of the evidence
 }
 
-// claimStories end in every status.
+// claimStories end in every status. Some wait for each of the people.
 var claimStories = []claimStory{
 	{
 		product:     "LG OLED55C4 television",
@@ -224,6 +226,26 @@ var claimStories = []claimStory{
 			{Status: warranty.UnderReview},
 			{Status: warranty.InfoRequested, Reason: "Please send a photo of the serial plate."},
 		},
+	},
+	{
+		product:     "Brandt wine cooler WB1V45",
+		kind:        warranty.Repair,
+		description: "It no longer cools below 14 degrees.",
+		ago:         4,
+		decider:     issuer,
+		photo:       "thermometer.jpg",
+	},
+	{
+		product:     "Brandt induction hob TI364B",
+		kind:        warranty.Repair,
+		description: "The left zone turns off after a minute.",
+		ago:         6,
+		decider:     issuer,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview},
+			{Status: warranty.InfoRequested, Reason: "Which code does the display show then?"},
+		},
+		messages: []string{"It shows F8, and the others go on."},
 	},
 	{
 		product:     "Lenovo ThinkPad X1 Carbon Gen 11",
@@ -332,7 +354,7 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 	}
 	for i, move := range c.moves {
 		move.ID = warranty.ClaimKey{ID: filed.ID}
-		by := seller
+		by := cmp.Or(c.decider, seller)
 		if move.Status == warranty.Withdrawn || move.Status == warranty.UnderReview && i > 0 {
 			by = owner // withdraws, answers or appeals
 		}
