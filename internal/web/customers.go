@@ -292,8 +292,17 @@ func (web *Web) claimsOf(r *http.Request, who warranty.Principal, p *customerPag
 // customerForm is the form with what members write about a customer.
 type customerForm struct {
 	form
-	Customer warranty.CustomerCard
-	Changed  []warranty.Change // by others, since the form was opened
+	Customer *warranty.CustomerCard    // nil for a new one
+	Changed  []warranty.Change         // by others, since the form was opened
+	Known    []warranty.CustomerRecord // those with the address or the name of a new one, if it is taken
+}
+
+// Self returns the page of the customer, or the list for a new one.
+func (f customerForm) Self() string {
+	if f.Customer == nil {
+		return "/customers"
+	}
+	return customerLink(f.Customer.ID)
 }
 
 func customerValues(c warranty.CustomerCard) url.Values {
@@ -313,7 +322,7 @@ func (web *Web) showCustomerForm(w http.ResponseWriter, r *http.Request, who war
 	if err != nil {
 		return err
 	}
-	body := customerForm{form: f, Customer: card}
+	body := customerForm{form: f, Customer: &card}
 	if f.err != nil && warranty.AsError(f.err).Code == warranty.PreconditionFailed {
 		body.Changed = mergeChanged(&body.form, customerValues(card), card.ETag())
 		body.Wrong = web.t(r, "customer.changed_meanwhile")

@@ -12,12 +12,6 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// newCustomer is the form that adds a customer.
-type newCustomer struct {
-	form
-	Known []warranty.CustomerRecord // those with the address or the name, if it is taken
-}
-
 // newCustomer shows the form, filled with what was searched for in vain.
 func (web *Web) newCustomer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	if !who.ActsForOrganization() {
@@ -34,7 +28,7 @@ func (web *Web) newCustomer(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 func (web *Web) showNewCustomer(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	body := newCustomer{form: f}
+	body := customerForm{form: f}
 	if f.err != nil && warranty.AsError(f.err).Code == warranty.AlreadyExists {
 		known, err := web.knownCustomers(r, who, addedAs(f.Value("name"), f.Value("email")))
 		if err != nil {
@@ -43,7 +37,7 @@ func (web *Web) showNewCustomer(w http.ResponseWriter, r *http.Request, who warr
 		body.Known = known
 	}
 	v := view.Page{Title: web.t(r, "customers.add"), Nav: "customers", Who: who, Body: body}
-	return web.show(w, r, f.status, "customer-new", v)
+	return web.show(w, r, f.status, "customer-form", v)
 }
 
 // addedAs returns what identifies a customer: the address, or the name if there is none.
