@@ -89,6 +89,11 @@ func (web *Web) bulkClaims(w http.ResponseWriter, r *http.Request, who warranty.
 	if err != nil {
 		return errForm
 	}
+	if f.Value("all") != "" {
+		if f.Values["id"], err = web.firstClaims(r, who, f.Values); err != nil {
+			return err
+		}
+	}
 	items, err := selectedClaims(f.Values["id"])
 	if err != nil {
 		return err
@@ -111,6 +116,19 @@ func (web *Web) bulkClaims(w http.ResponseWriter, r *http.Request, who warranty.
 		}
 	}
 	return web.showBulkClaims(w, r, who, body)
+}
+
+// firstClaims returns the boxes of the first claims of a list, whatever its page: as many as one action can change.
+func (web *Web) firstClaims(r *http.Request, who warranty.Principal, values url.Values) (list []string, err error) {
+	in, _ := queueOf(values, warranty.MaxClaimItems)
+	in.Page, in.Sort = 1, cmp.Or(in.Sort, queueSort(in.Queue))
+	page, err := web.Service.ListClaims(r.Context(), who, in)
+	for _, c := range page.Data {
+		if c.Customer != nil {
+			list = append(list, claimVersion(c))
+		}
+	}
+	return list, err
 }
 
 // performBulk performs the action of a form.

@@ -285,6 +285,14 @@ func (web *Web) placeOf(r *http.Request, who warranty.Principal, id warranty.ID)
 	return p, err
 }
 
+// Batch returns how many claims of a longer list one action can change, or 0 if it can change all.
+func (l claimList) Batch() int64 {
+	if l.Page.Pagination.Total <= warranty.MaxClaimItems {
+		return 0
+	}
+	return warranty.MaxClaimItems
+}
+
 // Oldest returns the page of the claim that waits for the account longest, if the list begins with it.
 func (l claimList) Oldest() string {
 	if l.Queue != warranty.WaitingForUs || len(l.Page.Data) == 0 {

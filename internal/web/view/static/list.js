@@ -53,15 +53,25 @@ document.addEventListener("keydown", (event) => {
   }
   button.click();
 });
-// j and k go from row to row of a queue; Enter opens the link that has the focus.
+// j and k go from row to row of a queue, and from page to page; Enter opens the link that has the focus.
+const rows = () => [...document.querySelectorAll("[data-open-row]")];
 document.addEventListener("keydown", (event) => {
   const step = { j: 1, k: -1 }[event.key];
   if (!step || !shortcuts() || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]") ||
     event.target.matches("input:not([type=checkbox]), select, textarea")) return;
-  const links = [...document.querySelectorAll("[data-open-row]")];
-  const at = links.indexOf(event.target.closest("tr")?.querySelector("[data-open-row]"));
+  const links = rows(), at = links.indexOf(event.target.closest("tr")?.querySelector("[data-open-row]"));
+  const page = at >= 0 && !links[at + step] && document.querySelector(`[rel=${step > 0 ? "next" : "prev"}]`);
+  if (page && !boxes().some((box) => box.checked)) {
+    try { sessionStorage.row = step > 0 ? 0 : -1; } catch { /* the page opens without a focus */ }
+    page.click();
+    return;
+  }
   links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))]?.focus();
 });
+try {
+  if (sessionStorage.row) rows().at(Number(sessionStorage.row))?.focus();
+  delete sessionStorage.row;
+} catch { /* no storage */ }
 count();
 
 // Keep what the list shows for the offline page, for this person and account.
