@@ -22,7 +22,8 @@ import (
 // TestScripts runs testdata/*.txtar. In addition to testscript's commands they have:
 //
 //	serve [flags]           starts svcd in $WORK on $url and waits until it is ready;
-//	                        it writes server.out and server.log
+//	                        it writes server.out and server.log; without flags, its
+//	                        database has the schema
 //	setup                   makes the first administrator with the link that svcd printed
 //	terminate               SIGTERM; svcd must exit with status 0
 //	crash                   kill -9
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", lab.Binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("SVC_LISTEN", address)
 			env.Setenv("url", "http://"+address)
-			s := &script{dir: env.WorkDir}
+			s := &script{dir: env.WorkDir, t: tb}
 			env.Values[scriptKey{}] = s
 			env.Defer(s.end)
 			return nil
@@ -71,6 +72,7 @@ func TestScripts(t *testing.T) {
 
 // script is the state of one script.
 type script struct {
+	t      testing.TB
 	dir    string
 	server *lab.Process
 	last   lab.Answer
@@ -107,6 +109,9 @@ func serve(ts *testscript.TestScript, s *script, args []string) {
 		if v := ts.Getenv(setting.Env); v != "" {
 			env = append(env, setting.Env+"="+v)
 		}
+	}
+	if len(args) == 0 && ts.Getenv("SVC_DATA")+ts.Getenv("SVC_DATABASE")+ts.Getenv("SVC_DEMO") == "" {
+		ts.Check(lab.Migrated(s.t, s.dir))
 	}
 	var err error
 	s.server, err = lab.Launch(s.dir, env, append([]string{lab.Svcd()}, args...)...)

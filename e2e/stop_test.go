@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +12,9 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// eachDatabase runs a test on a new file and on a PostgreSQL database that has the schema.
+// eachDatabase runs a test on both databases, which have the schema.
 func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, "--database="+filepath.Join(t.TempDir(), "svc.db")) })
+	t.Run("sqlite", func(t *testing.T) { test(t, "--database="+servertest.SQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { test(t, "--database="+servertest.Postgres(t)) })
 }
 

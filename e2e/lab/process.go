@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -115,9 +116,15 @@ func Start(t testing.TB, args ...string) *Process {
 	return StartIn(t, t.TempDir(), args...)
 }
 
-// StartIn is start in the working folder of an earlier process.
+// StartIn is start in the working folder of an earlier process. A new data folder has a database with the schema, because
+// to migrate takes as long as the rest of a start.
 func StartIn(t testing.TB, dir string, args ...string) *Process {
 	t.Helper()
+	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--da") || a == "--demo" }) {
+		if err := Migrated(t, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--listen") }) {
 		args = append(args, "--listen="+FreeAddress(t))
 	}
@@ -128,6 +135,19 @@ func StartIn(t testing.TB, dir string, args ...string) *Process {
 	}
 	t.Cleanup(p.Kill)
 	return p
+}
+
+// Migrated puts an empty database into the default data folder of a working folder, unless there is one.
+func Migrated(t testing.TB, dir string) error {
+	t.Helper()
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		if os.IsExist(err) {
+			return nil
+		}
+		return err
+	}
+	return os.Rename(servertest.SQLite(t), filepath.Join(data, "svc.db"))
 }
 
 // DataOf returns the --data argument for the database in the arguments: all servers on

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/paper"
@@ -30,8 +31,9 @@ type Static struct {
 }
 
 type asset struct {
-	mediaType   string
-	plain, gzip []byte
+	mediaType string
+	plain     []byte
+	gzip      func() []byte // nil if its format is compressed
 }
 
 // mediaTypes maps file extensions to media types. package mime depends on the system's
@@ -58,10 +60,9 @@ var background = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000
 func newStatic(languages []*Texts) (*Static, error) {
 	s := &Static{files: map[string]asset{}}
 	sum := sha256.New()
-	add := func(name string, body []byte) (err error) {
+	add := func(name string, body []byte) {
 		sum.Write(body)
-		s.files[name], err = newAsset(name, body)
-		return err
+		s.files[name] = newAsset(name, body)
 	}
 	err := fs.WalkDir(staticFiles, "static", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Dir(name) != "static" {
@@ -71,43 +72,37 @@ func newStatic(languages []*Texts) (*Static, error) {
 		if err != nil {
 			return err
 		}
-		return add(path.Base(name), body)
+		add(path.Base(name), body)
+		return nil
 	})
 	printed := paper.Fonts()
 	for _, name := range slices.Sorted(maps.Keys(printed)) {
-		if err == nil {
-			err = add(name, printed[name])
-		}
+		add(name, printed[name])
 	}
-	if err == nil {
-		err = add("paper.svg", []byte(background))
-	}
+	add("paper.svg", []byte(background))
 	for _, texts := range languages {
-		if err == nil {
-			err = add(manifestName(texts), manifest(texts))
-		}
+		add(manifestName(texts), manifest(texts))
 	}
 	s.hash = hex.EncodeToString(sum.Sum(nil))[:12]
 	return s, err
 }
 
-// newAsset compresses a file, unless its format is compressed.
-func newAsset(name string, body []byte) (asset, error) {
+// newAsset returns a file that is compressed when it is first sent, unless its format is compressed.
+func newAsset(name string, body []byte) asset {
 	a := asset{plain: body, mediaType: mediaTypes[path.Ext(name)]}
-	if path.Ext(name) == ".woff2" || path.Ext(name) == ".png" {
-		return a, nil
+	if path.Ext(name) != ".woff2" && path.Ext(name) != ".png" {
+		a.gzip = sync.OnceValue(func() []byte { return compressed(body) })
 	}
+	return a
+}
+
+// compressed takes a quarter of the time of a start for all files.
+func compressed(body []byte) []byte {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return a, err
-	}
-	if _, err := z.Write(body); err != nil {
-		return a, err
-	}
-	err = z.Close()
-	a.gzip = b.Bytes()
-	return a, err
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is known
+	_, _ = z.Write(body)                                  // memory takes everything
+	_ = z.Close()
+	return b.Bytes()
 }
 
 // Path returns the URL of a file.
@@ -134,7 +129,7 @@ func (s *Static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := a.plain
 	if a.gzip != nil && acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
-		body = a.gzip
+		body = a.gzip()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // the client may be gone

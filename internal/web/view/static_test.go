@@ -64,7 +64,7 @@ func TestFilesAreWhole(t *testing.T) {
 		if a.gzip == nil {
 			continue
 		}
-		z, err := gzip.NewReader(bytes.NewReader(a.gzip))
+		z, err := gzip.NewReader(bytes.NewReader(a.gzip()))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
