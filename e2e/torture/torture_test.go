@@ -11,7 +11,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// some are the planted faults that every test run looks for.
+// some are the planted faults that test runs look for: the first one in every run, and the others in a long one.
 var some = []string{"access-row", "revoke-late"}
 
 var every = flag.Bool("plants", false, "look for every planted fault instead of a selection")
@@ -29,7 +29,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range plants {
-		if p.scenario == "" || !*every && !slices.Contains(some, p.name) {
+		if p.scenario == "" || !*every && !slices.Contains(some[:testenv.Times(1, len(some))], p.name) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
