@@ -114,12 +114,18 @@ func (t *Tx) RestartJob(j warranty.Job, now time.Time) error {
 		attempts = 0, leased_until = 0, updated_at = $6 WHERE id = $1`, j.ID, j.State, j.User, j.Session, j.Total, now)
 }
 
-// ClaimJob returns an open job that no worker has a lease on, and gives a worker a lease. It is ErrNotFound if
-// there is none.
+// waitsForImport selects the jobs j that wait for another import of their account, from which they would create the same
+// records: one look-up does not see what another import is about to create. The oldest goes first, so that workers that
+// claim jobs at once agree.
+const waitsForImport = `j.kind = 'import' AND EXISTS (SELECT 1 FROM jobs o WHERE o.account_id = j.account_id AND o.kind = 'import'
+	AND o.id <> j.id AND o.state IN (` + openJobs + `) AND (o.leased_until > $1 OR (o.created_at, o.id) < (j.created_at, j.id)))`
+
+// ClaimJob returns an open job that no worker has a lease on and that need not wait, and gives a worker a lease. It is
+// ErrNotFound if there is none.
 func (s *Store) ClaimJob(ctx context.Context, worker warranty.ID, now, until time.Time) (j warranty.Job, err error) {
 	err = s.Write(ctx, func(t *Tx) error {
 		err := queryRow(t.ctx, t.tx, `SELECT `+jobColumns+` FROM jobs j
-			WHERE j.state IN (`+openJobs+`) AND j.leased_until <= $1
+			WHERE j.state IN (`+openJobs+`) AND j.leased_until <= $1 AND NOT (`+waitsForImport+`)
 			ORDER BY j.leased_until, j.id LIMIT 1 /*pg: FOR UPDATE SKIP LOCKED */`,
 			func(r *engine.Row) { j = readJob(r) }, now)
 		if err != nil {
