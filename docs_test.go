@@ -332,7 +332,7 @@ func TestDocumentsRun(t *testing.T) {
 		{"docs/api.md", "curl", []string{`"secret":"svc_`, `"code":"idempotency_key_reused"`, `"code":"precondition_failed"`, "HTTP/1.1 204 No Content", `"code":"token_revoked"`,
 			`"status":"submitted"`, `"file_name":"receipt.txt"`, `"content_type":"text/plain`, `"structuredContent":{`, `"length_months":24,`, `"next":null,"synced_to":"20`}},
 		{"docs/agents.md", "curl", []string{`"name":"list_warranties"`, `"inputSchema":{`}},
-		{"docs/operations.md", "bash", []string{"added ada@shop.example", "new password set for ada@shop.example", "disabled ada@shop.example", "enabled ada@shop.example", "erased ada@shop.example", "all sessions, tokens, codes", "all checksums equal; 10 files", "ok      files     10 files", "all checksums right", "ok      records ",
+		{"docs/operations.md", "bash", []string{"added ada@shop.example", "new password set for ada@shop.example", "disabled ada@shop.example", "enabled ada@shop.example", "erased ada@shop.example", "all sessions, tokens, codes", "all checksums equal; 11 files", "ok      files     11 files", "all checksums right", "ok      records ",
 			`signup = "closed" # SVC_SIGNUP`, `# smtp = "smtps://mail.example" # --smtp; secret hidden`}},
 	} {
 		t.Run(doc.file, func(t *testing.T) {
