@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"warranty.example/svc/internal/jobs"
@@ -47,5 +48,43 @@ func TestUndoIsErased(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "with the person", w.Count(`SELECT count(*) FROM job_changes`), all-1)
+	})
+}
+
+// TestAddressesOfCustomersAreErased: an erased person's address is in nothing that an organization issued, offered or would
+// restore, and the issuer sees that its records changed. What it offered to others stays.
+func TestAddressesOfCustomersAreErased(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, w *world) {
+		s, kim := newShop(w, "Ann"), w.Verified("Canary")
+		ids := s.makes(4)
+		s.bulk(s.Principal, jobs.HandOver, kim.Email, ids[:3]...)
+		s.bulk(s.Principal, jobs.HandOver, kim.Email, ids[0]) // which keeps the code of the first
+		s.bulk(s.Principal, jobs.HandOver, "other@people.example", ids[3])
+		w.Exec(`UPDATE warranties SET taken_at = offered_at WHERE id = ` + w.IDLiteral(ids[2].String()))
+		w.Exec(`UPDATE offer_codes SET used_at = expires_at WHERE warranty_id = ` + w.IDLiteral(ids[2].String()))
+		version := func(id warranty.ID) int64 {
+			record, err := w.Service.GetWarranty(t.Context(), s.Principal, warranty.GetWarranty{ID: s.key(id)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return record.Version
+		}
+		before := []int64{version(ids[0]), version(ids[1]), version(ids[2]), version(ids[3])}
+		if err := w.Service.EraseUser(t.Context(), kim.Email); err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range w.Tables() {
+			for _, row := range w.Rows(`SELECT * FROM ` + table) {
+				if strings.Contains(strings.ToLower(row), "canary") {
+					t.Errorf("%s: %q", table, row)
+				}
+			}
+		}
+		after := []int64{version(ids[0]), version(ids[1]), version(ids[2]), version(ids[3])}
+		equal(t, "versions", after, []int64{before[0] + 1, before[1] + 1, before[2] + 1, before[3]})
+		equal(t, "open offers", w.Count(`SELECT count(*) FROM warranties WHERE offered_at IS NOT NULL AND taken_at IS NULL`), 1)
+		equal(t, "codes of open offers", w.Count(`SELECT count(*) FROM offer_codes WHERE used_at IS NULL`), 1)
+		equal(t, "taken", w.Count(`SELECT count(*) FROM warranties WHERE offered_at IS NOT NULL AND taken_at IS NOT NULL`), 1)
+		equal(t, "of customers", w.Count(`SELECT count(*) FROM warranties WHERE customer_id IS NOT NULL`), 4)
 	})
 }

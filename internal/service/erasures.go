@@ -247,6 +247,9 @@ func (s *Service) eraseSome(
 	if len(ids) > 0 {
 		return false, tx.EraseWarranties(ids)
 	}
+	if some, err := tx.EraseSales(account.ID, eraseStep, s.now()); some || err != nil {
+		return false, err
+	}
 	some, err := tx.EraseTraces(account.ID, eraseTraces)
 	return !some, err
 }

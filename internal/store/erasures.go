@@ -155,6 +155,52 @@ func (t *Tx) EraseTraces(user warranty.ID, limit int) (bool, error) {
 	return false, nil
 }
 
+// EraseSales removes the addresses of a locked account from some of the warranties that organizations issued to it, and ends
+// open offers to them. It reports whether there were any. The names stay with the issuers.
+func (t *Tx) EraseSales(account warranty.ID, limit int, now time.Time) (bool, error) {
+	var ids []warranty.ID
+	if err := t.tx.Query(t.ctx, `SELECT w.id FROM customers k
+			JOIN warranties w ON w.issuer_id = k.account_id AND w.customer_id = k.id AND w.deleted_at IS NULL
+			WHERE (`+isCustomer+`) AND w.customer_email IN (SELECT a.email FROM addresses a WHERE a.account_id = $1)
+			ORDER BY w.id LIMIT $2 /*pg: FOR UPDATE OF w */`,
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, account, limit); err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		if err := t.eraseSale(account, id, now); err != nil {
+			return false, err
+		}
+	}
+	return len(ids) > 0, nil
+}
+
+// eraseSale removes the addresses of an account from a locked warranty and from what undoing actions on it would restore.
+func (t *Tx) eraseSale(account, id warranty.ID, now time.Time) error {
+	const own = `email IN (SELECT a.email FROM addresses a WHERE a.account_id = $2)`
+	if _, err := t.endCodes(id, `used_at IS NULL AND `+own, account); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		`UPDATE offer_codes SET email = NULL, signs_in_until = NULL WHERE warranty_id = $1 AND ` + own,
+		`UPDATE ended_codes SET held_by = NULL, made_by = NULL, email = NULL, signs_in_until = NULL, documents = NULL
+			WHERE warranty_id = $1 AND ` + own,
+		`DELETE FROM offer_mails WHERE warranty_id = $1 AND ` + own,
+		`DELETE FROM job_changes WHERE record_id = $1 AND EXISTS (SELECT 1 FROM addresses a WHERE a.account_id = $2
+			AND /*pg: strpos *//*sqlite: instr */(before, a.email) > 0)`,
+	} {
+		if err := t.later(sql, id, account); err != nil {
+			return err
+		}
+	}
+	if err := t.exactlyOne(`UPDATE warranties SET customer_email = NULL,
+			offered_at = CASE WHEN taken_at IS NULL THEN NULL ELSE offered_at END,
+			offer_expires_at = CASE WHEN taken_at IS NULL THEN NULL ELSE offer_expires_at END,
+			version = version + 1, updated_at = $2 WHERE id = $1`, id, now); err != nil {
+		return err
+	}
+	return t.changed(id)
+}
+
 // UserRecords says what deleting an account affects.
 type UserRecords struct {
 	// Own are warranties that only this account can see, with their documents and the size of these.
