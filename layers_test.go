@@ -74,7 +74,7 @@ var arrows = map[string]string{
 	"internal/testenv":               "",
 	"internal/identity/identitytest": "",
 	"internal/openapitest":           "",
-	"internal/servertest":            "api internal/describe internal/files internal/jobs internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
+	"internal/servertest":            "api internal/describe internal/files internal/identity internal/jobs internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
 }
 
 // homes lists the packages that may import a library. A name includes all packages below

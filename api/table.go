@@ -19,6 +19,7 @@ func Operations() []*Spec {
 		tokenOperations,
 		accountOperations,
 		holderOperations,
+		passkeyOperations,
 		organizationOperations,
 		domainOperations,
 		brandOperations,

@@ -366,6 +366,22 @@ func (c *Client) ListSessions(ctx context.Context) (warranty.AccountSessions, er
 	return Call(ctx, c, api.ListSessions, warranty.ListSessions{})
 }
 
+// ListPasskeys lists the passkeys of the user, the oldest first. It requires a session.
+func (c *Client) ListPasskeys(ctx context.Context) (warranty.AccountPasskeys, error) {
+	return Call(ctx, c, api.ListPasskeys, warranty.ListPasskeys{})
+}
+
+// RenamePasskey renames a passkey of the user. It requires a session.
+func (c *Client) RenamePasskey(ctx context.Context, in warranty.RenamePasskey) (warranty.AccountPasskey, error) {
+	return Call(ctx, c, api.RenamePasskey, in)
+}
+
+// RemovePasskey removes a passkey of the user. It requires a confirmed session.
+func (c *Client) RemovePasskey(ctx context.Context, in warranty.RemovePasskey) error {
+	_, err := Call(ctx, c, api.RemovePasskey, in)
+	return err
+}
+
 // EndSession ends a session of the user. It requires a session.
 func (c *Client) EndSession(ctx context.Context, in warranty.EndSession) error {
 	_, err := Call(ctx, c, api.EndSession, in)

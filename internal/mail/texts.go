@@ -163,6 +163,23 @@ func (t Texts) NewSignIn(to, name string, c Circumstances) Message {
 	return t.notice(to, name, "new_sign_in", t.get("new_sign_in.what"), c)
 }
 
+// PasskeyAdded tells users that a passkey was added to their account.
+func (t Texts) PasskeyAdded(to, name, passkey string, c Circumstances) Message {
+	return t.notice(to, name, "passkey_added", t.get("passkey_added.what", t.plain(passkey, "hidden_name")), c)
+}
+
+// PasskeyRemoved tells users that a passkey was removed from their account.
+func (t Texts) PasskeyRemoved(to, name, passkey string, c Circumstances) Message {
+	return t.notice(to, name, "passkey_removed", t.get("passkey_removed.what", t.plain(passkey, "hidden_name")), c)
+}
+
+// PasskeyCopied tells users that someone has a copy of a passkey.
+func (t Texts) PasskeyCopied(to, name, passkey string, c Circumstances) Message {
+	m := t.message("passkey_copied", to, "", t.greeting(name), t.plain(passkey, "hidden_name"), t.circumstances(c), c.PublicURL)
+	m.Subject = t.get("passkey_copied.subject")
+	return m
+}
+
 // TransferOffered sends the code that makes its recipient the owner of a warranty.
 // Another user chose the address, so the email contains no text that could be used
 // to send spam.

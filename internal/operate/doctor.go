@@ -88,6 +88,7 @@ func (d *doctor) examine(cmd *cobra.Command) {
 	}
 	d.config = c
 	d.check("tls", func() (string, error) { return checkTLS(c) })
+	d.check("passkeys", func() (string, error) { return checkPasskeys(c) })
 	d.check("owners", func() (string, error) { return checkOwners(c, values) })
 	d.examineData(ctx, c)
 	d.check("disk", func() (string, error) { return checkSpace(c, d.backups) })

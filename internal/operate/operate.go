@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/identity"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/outbound"
 	"warranty.example/svc/internal/service"
@@ -113,7 +114,19 @@ func Open(
 	if err := openSigningKey(ctx, c, s); err != nil {
 		return nil, nil, err
 	}
-	return s, closeAll, openSecretsKey(ctx, c, s)
+	if err := openSecretsKey(ctx, c, s); err != nil {
+		return nil, nil, err
+	}
+	return s, closeAll, openPasskeys(s)
+}
+
+// openPasskeys offers passkeys if the public URL can have them. doctor says why it cannot.
+func openPasskeys(s *service.Service) error {
+	err := s.OpenPasskeys()
+	if unavailable := identity.Unavailable(""); errors.As(err, &unavailable) {
+		return nil
+	}
+	return err
 }
 
 // checkKeys rejects keys that are not those of the database. It changes nothing.

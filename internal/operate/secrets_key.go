@@ -107,6 +107,25 @@ func placedSecretsKey(c config.Config) (string, error) {
 	return key.ID(), nil
 }
 
+// checkPasskeys says whether people can use passkeys, and why not. It is no fault if they cannot.
+func checkPasskeys(c config.Config) (string, error) {
+	key, err := identity.NewSecretsKey() // any key does: only the address is checked
+	if err != nil {
+		return "", err
+	}
+	if c.SecretsKey == "" {
+		key = identity.SecretsKey{}
+	}
+	party, err := service.RelyingParty(c.PublicURL, key)
+	if unavailable := identity.Unavailable(""); errors.As(err, &unavailable) {
+		return "off: " + err.Error(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return "of " + party.ID, nil
+}
+
 // checkSecretsKey compares the key with the database and changes nothing.
 func checkSecretsKey(ctx context.Context, st *store.Store, c config.Config) (string, error) {
 	have, err := st.SchemaVersion(ctx)

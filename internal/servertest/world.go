@@ -28,6 +28,7 @@ import (
 
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/identity"
 	"warranty.example/svc/internal/jobs"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/openapitest"
@@ -240,6 +241,10 @@ func New(t testing.TB, database string, options ...Option) *World {
 	if err := w.Service.BindSigningKey(context.Background(), signingKey()); err != nil {
 		t.Fatal(err)
 	}
+	w.Service.Secrets = secretsKey()
+	if err := w.Service.OpenPasskeys(); err != nil {
+		t.Fatal(err)
+	}
 	w.Jobs = jobs.New(w.Service)
 	w.Server = &server.Server{
 		Service:   w.Service,
@@ -293,6 +298,15 @@ func (w *World) Unset() {
 // signingKey returns the key of all worlds of a process, so that replicas have the same.
 var signingKey = sync.OnceValue(func() warranty.SigningKey {
 	key, err := warranty.NewSigningKey()
+	if err != nil {
+		panic(err) // the random source never fails
+	}
+	return key
+})
+
+// secretsKey returns the key of all worlds of a process, so that replicas have the same.
+var secretsKey = sync.OnceValue(func() identity.SecretsKey {
+	key, err := identity.NewSecretsKey()
 	if err != nil {
 		panic(err) // the random source never fails
 	}

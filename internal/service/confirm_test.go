@@ -107,6 +107,13 @@ var gates = map[string]gated{
 		_, err := s.EndOtherSessions(ctx, p.Principal, warranty.EndOtherSessions{Others: true})
 		return err
 	}},
+	"passkeys.remove": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.RemovePasskey(ctx, p.Principal, warranty.RemovePasskey{ID: s.NewID()})
+		if warranty.AsError(err).Code == warranty.NotFound { // it was looked for
+			err = nil
+		}
+		return err
+	}},
 	"AdminRetryMails": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
 		_, err := s.AdminRetryMails(ctx, p.Principal)
 		return err

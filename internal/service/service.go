@@ -60,6 +60,9 @@ type Service struct {
 	// Secrets seals what the service has to read again, such as the secrets of authenticator apps; a zero key seals nothing.
 	Secrets identity.SecretsKey
 
+	// Passkeys verifies passkeys; nil means that there are none. See OpenPasskeys.
+	Passkeys *identity.RelyingParty
+
 	// LookupTXT looks up the DNS records that verify domains.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 
@@ -170,6 +173,7 @@ func (s *Service) Operations() []api.Bound {
 		s.trashOperations(),
 		s.tokenOperations(),
 		s.accountOperations(),
+		s.passkeyOperations(),
 		s.organizationOperations(),
 		s.domainOperations(),
 		s.brandOperations(),

@@ -19,6 +19,8 @@ type signInPage struct {
 	Next   string // where to go afterwards
 	Draft  *draft // the form to show again afterwards, if any
 	ByCode bool   // sign in with an emailed code instead of a password
+	// Passkey is the button that signs in with a passkey, if there are passkeys.
+	Passkey *passkeyUse
 }
 
 // Invited reports whether the person came to accept an invitation.
@@ -29,9 +31,11 @@ func (p signInPage) Taking() bool { return p.Draft != nil && p.Draft.Action == t
 
 // showSignIn shows the sign-in form. flash is the key of the message above it.
 func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string, body signInPage) error {
-	page := "sign-in"
+	page, err := "sign-in", error(nil)
 	if body.ByCode {
 		page = "sign-in-code"
+	} else if body.Passkey, err = web.signInPasskey(w, r); err != nil {
+		return err
 	}
 	v := view.Page{Title: web.t(r, "sign_in.title"), Flash: flash, Holds: body.Draft != nil, Body: body}
 	return web.show(w, r, body.status, page, v)

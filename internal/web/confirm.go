@@ -20,6 +20,8 @@ type confirmPage struct {
 	Draft *draft
 	// HasPassword means that the person confirms with the password, and otherwise with an emailed code.
 	HasPassword, TwoStep bool
+	// Passkey is the button that confirms with a passkey, if the person has one.
+	Passkey *passkeyUse
 }
 
 // sentConfirm returns the page of a confirmation that was sent.
@@ -41,6 +43,11 @@ func (web *Web) showConfirm(
 	if p.TwoStep, err = web.Service.HasTwoStep(r.Context(), who); err != nil {
 		return err
 	}
+	options, err := web.Service.PasskeyConfirmation(r.Context(), web.keepBrowser(w, who))
+	if err != nil {
+		return err
+	}
+	p.Passkey = useOf(options, passkeyConfirm)
 	v := view.Page{
 		Title: web.t(r, "second_step.title"), Who: who, Flash: flash, Holds: p.Draft != nil, NoIndex: true, Body: p,
 	}
@@ -93,15 +100,18 @@ func (web *Web) doConfirm(w http.ResponseWriter, r *http.Request, who warranty.P
 			}
 			return web.showConfirm(w, r, who, f.status, "", sentConfirm(f))
 		},
-		done: func(f form, session warranty.Session) error {
-			web.setCookie(w, session.AccessToken, session.ExpiresAt)
-			if d := draftIn(f); d != nil {
-				web.performAgain(w, r, session.AccessToken, d)
-				return nil
-			}
-			return redirect(w, r, nextOf(f.Value("next")))
-		},
+		done: func(f form, session warranty.Session) error { return web.goOn(w, r, f, session) },
 	})
+}
+
+// goOn performs the form that asked to confirm with the new secret of the session, or leads to where the form leads.
+func (web *Web) goOn(w http.ResponseWriter, r *http.Request, f form, session warranty.Session) error {
+	web.setCookie(w, session.AccessToken, session.ExpiresAt)
+	if d := draftIn(f); d != nil {
+		web.performAgain(w, r, session.AccessToken, d)
+		return nil
+	}
+	return redirect(w, r, nextOf(f.Value("next")))
 }
 
 // performAgain sends a form again with the new secret of its session. A form of another site does not get here: it

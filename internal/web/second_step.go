@@ -49,10 +49,19 @@ func (web *Web) askSecondStep(
 ) error {
 	web.setBrowser(w, who)
 	body.form = form{Values: body.Values, status: http.StatusForbidden}
-	return web.showSecondStep(w, r, secondStepPage{signInPage: body, Flow: step.Flow, Methods: step.Methods})
+	return web.showSecondStep(w, r, who, secondStepPage{signInPage: body, Flow: step.Flow, Methods: step.Methods})
 }
 
-func (web *Web) showSecondStep(w http.ResponseWriter, r *http.Request, body secondStepPage) error {
+func (web *Web) showSecondStep(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, body secondStepPage,
+) error {
+	if body.Offers(string(warranty.SecondPasskey)) {
+		options, err := web.Service.PasskeySecondStep(r.Context(), who, body.Flow)
+		if err != nil {
+			return err
+		}
+		body.Passkey = useOf(options, passkeySecondStep)
+	}
 	v := view.Page{Title: web.t(r, "second_step.title"), Holds: body.Draft != nil, NoIndex: true, Body: body}
 	return web.show(w, r, body.status, "second-step", v)
 }
@@ -64,21 +73,30 @@ func (web *Web) doSecondStep(w http.ResponseWriter, r *http.Request, who warrant
 		op: api.SignIn,
 		do: web.Service.SignIn,
 		again: func(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
-			body := sentSignIn(f, false)
 			if step := secondStepOf(f.err); step != nil {
-				return web.continueSignIn(w, r, who, step, body)
+				return web.continueSignIn(w, r, who, step, sentSignIn(f, false))
 			}
 			if warranty.AsError(f.err).Code == warranty.InvalidCredential { // it has ended: begin again
-				return web.showSignIn(w, r, "", body)
+				return web.showSignIn(w, r, "", sentSignIn(f, false))
 			}
-			var methods []warranty.SecondFactor
-			for _, m := range f.Values["methods"] {
-				methods = append(methods, warranty.SecondFactor(m))
-			}
-			return web.showSecondStep(w, r, secondStepPage{signInPage: body, Flow: f.Value("flow"), Methods: methods})
+			return web.againSecondStep(w, r, who, f)
 		},
 		done: func(f form, session warranty.Session) error {
 			return web.begin(w, r, who, f, session)
 		},
 	})
+}
+
+// againSecondStep shows the page of the second step again, or the sign-in page if the sign-in has ended.
+func (web *Web) againSecondStep(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	var methods []warranty.SecondFactor
+	for _, m := range f.Values["methods"] {
+		methods = append(methods, warranty.SecondFactor(m))
+	}
+	body := secondStepPage{signInPage: sentSignIn(f, false), Flow: f.Value("flow"), Methods: methods}
+	err := web.showSecondStep(w, r, who, body)
+	if err != nil && warranty.AsError(err).Code == warranty.InvalidCredential {
+		return web.showSignIn(w, r, "", body.signInPage)
+	}
+	return err
 }

@@ -17,6 +17,9 @@ type securityPage struct {
 	HasPassword bool
 	Password    form
 	Sessions    []sessionRow
+	// Passkeys are those of the person, and CanAddPasskey means that there can be more.
+	Passkeys      []passkeyRow
+	CanAddPasskey bool
 }
 
 // sessionRow is a session as it is shown.
@@ -39,6 +42,10 @@ func (web *Web) showSecurity(
 	if p.HasPassword, err = web.Service.HasPassword(r.Context(), who); err != nil {
 		return err
 	}
+	if p.Passkeys, err = web.passkeyRows(r, who); err != nil {
+		return err
+	}
+	p.CanAddPasskey = web.Service.Passkeys != nil && len(p.Passkeys) < warranty.MaxPasskeys
 	list, err := web.Service.ListSessions(r.Context(), who, warranty.ListSessions{})
 	if err != nil {
 		return err
