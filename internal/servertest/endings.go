@@ -1,5 +1,7 @@
 package servertest
 
+import "slices"
+
 // Ending is what an event does to a credential or code.
 type Ending string
 
@@ -36,7 +38,27 @@ func row(what, letters string) EndingRow {
 // Endings returns what ends what. TestEndings makes every credential and code, causes every event and tries them;
 // SECURITY.md has the tables.
 func Endings() []EndingTable {
-	return []EndingTable{personEndings(), organizationEndings(), recordEndings()}
+	person := personEndings().
+		with("passkey added, others signed out", "other sessions ended", nil).
+		with("passkey removed", "password changed", map[string]Ending{
+			"session": Works, "import or export in progress": Works, "import or export in progress in an organization": Works,
+		})
+	return []EndingTable{person, organizationEndings(), recordEndings()}
+}
+
+// with returns the table with another event, which does what an earlier one does, except to some rows.
+func (t EndingTable) with(event, like string, except map[string]Ending) EndingTable {
+	column := slices.Index(t.Events, like)
+	t.Events = append(slices.Clone(t.Events), event)
+	t.Rows = slices.Clone(t.Rows)
+	for i, r := range t.Rows {
+		ending, differs := except[r.What]
+		if !differs {
+			ending = r.Cells[column]
+		}
+		t.Rows[i].Cells = append(slices.Clone(r.Cells), ending)
+	}
+	return t
 }
 
 // personEndings are events of a person, who is also an admin of an organization.

@@ -405,7 +405,29 @@ func personEvents() map[string]endingEvent {
 			return nil
 		},
 		"backup restored": restoreBackup,
+
+		"passkey added, others signed out": each(func(s *endingScene, who person) error {
+			in := s.makePasskey(s.browsing(who), newPhone())
+			in.EndOthers = true
+			return s.Service.AddPasskey(ctx, inBrowser(s.browsing(who)), in)
+		}),
+		"passkey removed": each(func(s *endingScene, who person) error {
+			row := store.Passkey{User: who.User.ID, CredentialID: who.User.ID[:], PublicKey: []byte("key")}
+			row.ID, row.Name, row.CreatedAt = s.Service.NewID(), "Phone", s.Clock.Now()
+			s.write(func(tx *store.Tx) error { return tx.InsertPasskey(row) })
+			_, err := s.Service.RemovePasskey(ctx, s.browsing(who).Principal, warranty.RemovePasskey{ID: row.ID})
+			return err
+		}),
 	}
+}
+
+// browsing returns a person with the session of the browser, if it is theirs.
+func (s *endingScene) browsing(who person) person {
+	_, secret, _ := strings.Cut(s.browser.Cookie, "=")
+	if in, err := s.Service.Authenticate(ctx, secret, false); err == nil && in.User.ID == who.User.ID {
+		who.Principal = in
+	}
+	return who
 }
 
 // restoreBackup restores a backup of everything in another place.

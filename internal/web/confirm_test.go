@@ -20,7 +20,7 @@ func confirmFrom(b *browser, p page, path string, pairs ...string) page {
 		}
 	}
 	for i := 0; i < len(pairs); i += 2 {
-		values.Add(pairs[i], pairs[i+1])
+		values.Set(pairs[i], pairs[i+1])
 	}
 	return b.Send("POST", path, values, "Sec-Fetch-Site", "same-origin")
 }

@@ -31,7 +31,9 @@ function answer(made) {
 
 function send(made) {
   form.elements.passkey.value = answer(made);
-  form.requestSubmit(button);
+  if (makes) return form.requestSubmit(button);
+  form.action = button.dataset.to;
+  form.submit(); // the other fields may be empty
 }
 
 function say(which) {
