@@ -421,6 +421,7 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 		Password: stage.Account.Password}); err != nil {
 		t.Fatal(err)
 	}
+	stage.Passkey = func() string { return w.Passkey(stage.Account.Email) }
 	values := stage.Set(e.Spec)
 	switch {
 	case e.Spec.Name == api.UndoBulk.Name: // which is too late then

@@ -210,7 +210,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	report := mustSvcd(t, dir, "doctor")
-	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "signing", "secrets", "files", "mails", "jobs", "disk", "smtp", "redis", "dns"} {
+	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "signing", "secrets", "passkeys", "files", "mails", "jobs", "disk", "smtp", "redis", "dns"} {
 		// The machine of the test may be short of disk space.
 		if !strings.Contains(report, "ok      "+name) && name != "disk" || !strings.Contains(report, " "+name+" ") {
 			t.Errorf("no line for %s:\n%s", name, report)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -15,10 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3/driver"
+
 	"warranty.example/svc/api"
 	"warranty.example/svc/e2e/lab"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
 )
 
 // TestReferenceRuns runs every example of the reference unchanged on a demo, and compares the
@@ -39,6 +43,7 @@ func TestReferenceRuns(t *testing.T) {
 	for _, m := range regexp.MustCompile(`<h2 id="\w+"><a href="(/docs/\w+)">`).FindAllStringSubmatch(page.read(t, p.URL+"/docs"), -1) {
 		page.read(t, p.URL+m[1])
 	}
+	stage.Passkey = func() string { return passkeyOf(t, p, stage.Account.Email) }
 
 	t.Run("setup", func(t *testing.T) {
 		key := stage.Set(api.GetAuthStatus.Spec)["SVC_API_KEY"]
@@ -68,6 +73,24 @@ func TestReferenceRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// passkeyOf adds a passkey to an account, and returns its id.
+func passkeyOf(t *testing.T, p *lab.Process, email string) string {
+	t.Helper()
+	db, err := driver.Open("file:" + filepath.Join(p.Dir, "data", "svc.db") + "?_pragma=busy_timeout(60000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var id warranty.ID
+	_, _ = rand.Read(id[:]) // never fails
+	if _, err := db.Exec(`INSERT INTO passkeys (id, user_id, name, credential_id, public_key, counter, transports, backup_eligible,
+		backed_up, created_at) SELECT ?, id, 'Phone', ?, x'00', 0, '', 0, 0, created_at FROM users WHERE email = ?`,
+		id[:], id[:], email); err != nil {
+		t.Fatal(err)
+	}
+	return id.String()
 }
 
 // referencePage holds the examples of /docs and the pages of its groups.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -301,6 +303,21 @@ func (d Demo) Print(w io.Writer, publicURL string) error {
 	}
 	fmt.Fprintf(&b, "  curl -H \"x-api-key: $SVC_API_KEY\" \"%s/api/v1/warranties?status=active&limit=3\"\n", publicURL)
 	fmt.Fprintf(&b, "\nVerify a warranty without a token\n  curl \"%s/verify/%s\"\n\n", publicURL, d.Reference)
+	if local := localURL(publicURL); local != "" {
+		fmt.Fprintf(&b, "Passkeys need a name in place of the IP address. To try them, start it with\n  --public-url %s\n\n", local)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// localURL returns the address on localhost of a public URL with a loopback address, which cannot have passkeys, or "".
+func localURL(public string) string {
+	u, err := url.Parse(public)
+	if err != nil {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err != nil || !ip.Is4() || !ip.IsLoopback() {
+		return ""
+	}
+	return u.Scheme + "://localhost" + strings.TrimPrefix(u.Host, u.Hostname())
 }

@@ -130,6 +130,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		updated, updated.Changes[0],
 		warranty.Account{User: user, Mails: mails}, mails,
 		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
+		samplePasskey(), warranty.AccountPasskeys{Passkeys: []warranty.AccountPasskey{samplePasskey()}},
 		sampleSession(), warranty.AccountSessions{Sessions: []warranty.AccountSession{sampleSession()}},
 		warranty.DeletedAccount{ErasedAt: sampleNow.AddDate(0, 0, 30)},
 		warranty.DayUsage{Date: warranty.DateOf(sampleNow), Requests: 214},
@@ -452,6 +453,11 @@ func sampleSession() warranty.AccountSession {
 		Network: "192.0.2.x", CreatedAt: sampleNow.Add(-time.Hour), LastSeenAt: sampleNow,
 		ExpiresAt: sampleNow.Add(warranty.WebSessionLifetime - time.Hour),
 	}
+}
+
+func samplePasskey() warranty.AccountPasskey {
+	return warranty.AccountPasskey{ID: sampleID(0x21), Name: "iPhone", Synced: true, CreatedAt: sampleNow.Add(-24 * time.Hour),
+		LastUsedAt: new(sampleNow.Add(-time.Hour))}
 }
 
 func sampleToken() warranty.Token {

@@ -267,7 +267,7 @@ func TestEveryCodeCanBeMet(t *testing.T) {
 		}
 	}
 	later := []warranty.Code{ // of calls that do not exist yet
-		warranty.TwoStepRequired, warranty.SSORequired, warranty.LastMethod, warranty.IdentityInUse,
+		warranty.TwoStepRequired, warranty.SSORequired, warranty.IdentityInUse,
 		warranty.BreakGlassRequired,
 	}
 	for _, info := range warranty.Codes() {

@@ -21,6 +21,7 @@ var tagTexts = map[string]string{
 	"addresses":     "Verified email addresses of an organization. An address belongs to one account.",
 	"confirmations": "Warranties that name you as the seller and wait for your confirmation.",
 	"sellers":       "Leaving a warranty that you confirmed as its seller.",
+	"passkeys":      "Your passkeys. You add and use them in the browser.",
 	"sessions":      "Where you are signed in: your sessions, which you can end.",
 	"trash":         "Warranties that you deleted in the last 30 days. You can restore them.",
 	"handovers":     "Handing a warranty over from its issuer to a customer, who takes it with a one-time code.",

@@ -63,6 +63,7 @@ var variables = []struct {
 	{sampleID(14).String(), "OTHER_CUSTOMER_ID", "Id of another customer of the organization", false},
 	{sampleID(15).String(), "BULK_ID", "Id of an action on many claims", false},
 	{sampleID(0x20).String(), "SESSION_ID", "Id of one of your sessions", false},
+	{sampleID(0x21).String(), "PASSKEY_ID", "Id of one of your passkeys", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleNewEmail, "NEW_EMAIL", "Your new email address", true},
@@ -188,6 +189,8 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 	noun, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
 	if p.Name != "id" {
 		noun = p.Name
+	} else if strings.HasPrefix(op.Path, "/account/passkeys/") {
+		noun = "passkeys"
 	}
 	return map[string]warranty.ID{
 		"warranties":         sampleID(1),
@@ -207,6 +210,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"customers":          sampleID(13),
 		"bulk":               sampleID(15),
 		"account":            sampleID(0x20), // a session
+		"passkeys":           sampleID(0x21),
 	}[noun]
 }
 

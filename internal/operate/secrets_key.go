@@ -107,7 +107,7 @@ func placedSecretsKey(c config.Config) (string, error) {
 	return key.ID(), nil
 }
 
-// checkPasskeys says whether people can use passkeys, and why not. It is no fault if they cannot.
+// checkPasskeys says whether people can use passkeys, and why not. The check does not fail if they cannot.
 func checkPasskeys(c config.Config) (string, error) {
 	key, err := identity.NewSecretsKey() // any key does: only the address is checked
 	if err != nil {

@@ -308,8 +308,15 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 		reached[warranty.AccountIsDeleted] = true
 	})
 
+	t.Run("the last way to sign in", func(t *testing.T) {
+		vera := w.Verified("Vera")
+		w.Exec(`UPDATE users SET password_hash = '', verified_at = NULL WHERE email = '` + vera.Email + `'`)
+		id := w.Passkey(vera.Email)
+		check(t, w, refusal{code: warranty.LastMethod, request: made("DELETE", "/api/account/passkeys/"+id, vera.Session, nil)})
+	})
+
 	later := []warranty.Code{ // of calls that do not exist yet
-		warranty.ConfirmationRequired, warranty.TwoStepRequired, warranty.SSORequired, warranty.LastMethod, warranty.IdentityInUse,
+		warranty.ConfirmationRequired, warranty.TwoStepRequired, warranty.SSORequired, warranty.IdentityInUse,
 		warranty.BreakGlassRequired,
 	}
 	for _, info := range warranty.Codes() {

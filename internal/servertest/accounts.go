@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -94,4 +95,19 @@ func (w *World) NewToken(p Person, body Fields) (token IntegrationToken) {
 	w.T.Helper()
 	w.Must(201, NewRequest("POST", TokensPath, p.Session, body)).Into(w.T, &token)
 	return token
+}
+
+// Passkey adds a passkey to an account without a ceremony, and returns its id.
+func (w *World) Passkey(email string) string {
+	w.T.Helper()
+	account, err := w.Store.AccountByEmail(context.Background(), email)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	p := store.Passkey{User: account.ID, CredentialID: account.ID[:], PublicKey: []byte("key")}
+	p.ID, p.Name, p.CreatedAt = w.Service.NewID(), "Phone", w.Service.Now()
+	if err := w.Store.Write(context.Background(), func(tx *store.Tx) error { return tx.InsertPasskey(p) }); err != nil {
+		w.T.Fatal(err)
+	}
+	return p.ID.String()
 }

@@ -25,6 +25,9 @@ type Stage struct {
 	MailedNotMe func(email string) string
 	Account     Person // with a verified address; used by most examples
 
+	// Passkey adds a passkey to the account and returns its id.
+	Passkey func() string
+
 	made    int
 	session string // of Account
 	key     string // of Account
@@ -59,6 +62,9 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 				values["SESSION_ID"] = one.ID.String()
 			}
 		}
+	}
+	if strings.HasPrefix(op.Name, "passkeys.") {
+		values["PASSKEY_ID"] = s.Passkey()
 	}
 	if op.Auth == api.Credential {
 		if s.key == "" {

@@ -412,10 +412,7 @@ func personEvents() map[string]endingEvent {
 			return s.Service.AddPasskey(ctx, inBrowser(s.browsing(who)), in)
 		}),
 		"passkey removed": each(func(s *endingScene, who person) error {
-			row := store.Passkey{User: who.User.ID, CredentialID: who.User.ID[:], PublicKey: []byte("key")}
-			row.ID, row.Name, row.CreatedAt = s.Service.NewID(), "Phone", s.Clock.Now()
-			s.write(func(tx *store.Tx) error { return tx.InsertPasskey(row) })
-			_, err := s.Service.RemovePasskey(ctx, s.browsing(who).Principal, warranty.RemovePasskey{ID: row.ID})
+			_, err := s.Service.RemovePasskey(ctx, s.browsing(who).Principal, warranty.RemovePasskey{ID: s.passkeyOf(who)})
 			return err
 		}),
 	}

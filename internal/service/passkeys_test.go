@@ -90,6 +90,16 @@ func unusable(t *testing.T, what string, err error) {
 	}
 }
 
+// passkeyOf adds a passkey to the account of a person without a ceremony, and returns its id.
+func (w *world) passkeyOf(p person) warranty.ID {
+	w.T.Helper()
+	id, err := warranty.ParseID(w.Passkey(p.User.Email))
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return id
+}
+
 func (w *world) passkeysOf(p person) []warranty.AccountPasskey {
 	w.T.Helper()
 	list, err := w.Service.ListPasskeys(ctx, p.Principal, warranty.ListPasskeys{})
