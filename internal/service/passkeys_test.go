@@ -393,7 +393,7 @@ func TestTwentyPasskeys(t *testing.T) {
 	})
 }
 
-// TestTheLastMethodStays removes both passkeys of a person at once, with two-step sign-in and without another way in.
+// TestTheLastMethodStays removes all passkeys of a person at once, with two-step sign-in and without another way in.
 func TestTheLastMethodStays(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for what, prepare := range map[string]func(p person){
@@ -403,17 +403,21 @@ func TestTheLastMethodStays(t *testing.T) {
 			},
 		} {
 			olga := w.person("Olga", true)
-			w.withPasskey(olga)
-			w.withPasskey(olga)
+			for range 8 {
+				w.withPasskey(olga)
+			}
 			prepare(olga)
 			list := w.passkeysOf(olga)
-			errs := make([]error, len(list))
+			var refusals atomic.Int32
 			together(len(list), func(i int) {
-				_, errs[i] = w.Service.RemovePasskey(ctx, olga.Principal, warranty.RemovePasskey{ID: list[i].ID})
+				_, err := w.Service.RemovePasskey(ctx, olga.Principal, warranty.RemovePasskey{ID: list[i].ID})
+				if codeOf(err) == warranty.LastMethod {
+					refusals.Add(1)
+				} else if err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
 			})
-			codes := []warranty.Code{codeOf(errs[0]), codeOf(errs[1])}
-			slices.Sort(codes)
-			equal(t, what, codes, []warranty.Code{"", warranty.LastMethod})
+			equal(t, what+": refusals", refusals.Load(), int32(1))
 			equal(t, what+": passkeys", len(w.passkeysOf(olga)), 1)
 		}
 		// A person with a password and no two-step sign-in can remove the last one.
