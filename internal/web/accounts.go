@@ -31,11 +31,13 @@ func (p signInPage) Taking() bool { return p.Draft != nil && p.Draft.Action == t
 
 // showSignIn shows the sign-in form. flash is the key of the message above it.
 func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string, body signInPage) error {
-	page, err := "sign-in", error(nil)
-	if body.ByCode {
-		page = "sign-in-code"
-	} else if body.Passkey, err = web.signInPasskey(w, r); err != nil {
-		return err
+	page := "sign-in-code"
+	if !body.ByCode {
+		passkey, err := web.signInPasskey(w, r)
+		if err != nil {
+			return err
+		}
+		page, body.Passkey = "sign-in", passkey
 	}
 	v := view.Page{Title: web.t(r, "sign_in.title"), Flash: flash, Holds: body.Draft != nil, Body: body}
 	return web.show(w, r, body.status, page, v)
