@@ -118,7 +118,7 @@ func (w *world) mailsAbout(p person, subject string) int64 {
 // TestAPasskeySignsInOnce signs in without an address, sends the answer 32 times at once and once more: there is one
 // session.
 func TestAPasskeySignsInOnce(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		phone := w.withPasskey(olga)
 		before := w.sessionsOf(olga.User)
@@ -152,7 +152,7 @@ func TestAPasskeySignsInOnce(t *testing.T) {
 
 // TestPasskeysNeedNoSecondStep signs in with two-step sign-in on: the passkey is both steps.
 func TestPasskeysNeedNoSecondStep(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		phone := w.withPasskey(olga)
 		w.twoStep(olga.User)
@@ -166,7 +166,7 @@ func TestPasskeysNeedNoSecondStep(t *testing.T) {
 
 // TestPasskeyChallengesAreBound answers challenges of another browser, late, forged, and of other ceremonies.
 func TestPasskeyChallengesAreBound(t *testing.T) {
-	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+	onStopped(t, servertest.Both, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga := w.person("Olga", true)
 		phone := w.withPasskey(olga)
 		who := inBrowser(olga)
@@ -217,7 +217,7 @@ func TestPasskeyChallengesAreBound(t *testing.T) {
 // TestChangedPasskeyAnswersAreRefused changes one thing in an answer: all errors are that of an unknown passkey, and
 // nothing is written.
 func TestChangedPasskeyAnswersAreRefused(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga, eve := w.person("Olga", true), w.person("Eve", true)
 		phone, hers := w.withPasskey(olga), w.withPasskey(eve)
 		for what, c := range map[string]change{
@@ -262,7 +262,7 @@ func TestChangedPasskeyAnswersAreRefused(t *testing.T) {
 
 // TestPasskeysOfOthersAreNotTaken registers the credential id of another account, a weak key, and in other sessions.
 func TestPasskeysOfOthersAreNotTaken(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga, eve := w.person("Olga", true), w.person("Eve", true)
 		phone := w.withPasskey(olga)
 		stolen := phone.Passkeys[0].ID
@@ -312,7 +312,7 @@ func TestPasskeysOfOthersAreNotTaken(t *testing.T) {
 // TestCopiedPasskeysAreRefused signs in with a counter that does not grow: the person gets one email for each challenge,
 // and none for a signature that is wrong.
 func TestCopiedPasskeysAreRefused(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		const subject = "Remove a passkey that may have been copied"
 		counter := func(n uint32) change { return func(a *identitytest.Answer) { a.Counter = n } }
 		olga := w.person("Olga", true)
@@ -353,7 +353,7 @@ func TestCopiedPasskeysAreRefused(t *testing.T) {
 
 // TestBackupFlagsAreKept stores that a passkey is synced now.
 func TestBackupFlagsAreKept(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		phone := w.withPasskey(olga, func(a *identitytest.Answer) { a.Flags |= identitytest.Eligible })
 		equal(t, "synced", w.passkeysOf(olga)[0].Synced, false)
@@ -366,7 +366,7 @@ func TestBackupFlagsAreKept(t *testing.T) {
 
 // TestTwentyPasskeys adds 8 at once to a person with 18.
 func TestTwentyPasskeys(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		for range 18 {
 			w.withPasskey(olga)
@@ -395,7 +395,7 @@ func TestTwentyPasskeys(t *testing.T) {
 
 // TestTheLastMethodStays removes all passkeys of a person at once, with two-step sign-in and without another way in.
 func TestTheLastMethodStays(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		for what, prepare := range map[string]func(p person){
 			"two-step sign-in": func(p person) { w.twoStep(p.User) },
 			"no other way": func(p person) {
@@ -436,7 +436,7 @@ func TestTheLastMethodStays(t *testing.T) {
 
 // TestPasskeysNeedAConfirmedSession adds and removes passkeys with a session that was confirmed 15 minutes ago.
 func TestPasskeysNeedAConfirmedSession(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		phone := w.withPasskey(olga)
 		in := w.makePasskey(olga, newPhone())
@@ -476,7 +476,7 @@ func TestPasskeysNeedAConfirmedSession(t *testing.T) {
 // TestPasskeysEndSessions adds one and ends the other sessions on request, and removes one, which ends them, emailed codes
 // and sign-ins that are not complete.
 func TestPasskeysEndSessions(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		other := w.session(olga.User, time.Hour)
 		w.withPasskey(olga)
@@ -510,7 +510,7 @@ func TestPasskeysEndSessions(t *testing.T) {
 
 // TestPasskeysAsASecondStep completes a sign-in with the person's own passkey, in the browser that began it, once.
 func TestPasskeysAsASecondStep(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachBoth(t, func(t *testing.T, w *world) {
 		olga, eve := w.person("Olga", true), w.person("Eve", true)
 		phone, hers := w.withPasskey(olga), w.withPasskey(eve)
 		w.twoStep(olga.User)
