@@ -204,6 +204,7 @@ var credentialColumns = map[string]string{
 	"passkeys.credential_id":         "names a passkey; its key is in the device",
 	"passkeys.public_key":            "the public half of a key",
 	"totp.sealed_secret":             "a second factor, sealed with a key that is not in the database",
+	"totp_pending.sealed_secret":     "a second factor, sealed with a key that is not in the database",
 	"recovery_codes.code_hash":       "a second factor, which lets nobody in without the first",
 	"used_challenges.challenge_hash": "a challenge that no longer works",
 

@@ -62,6 +62,8 @@ type Spec struct {
 	Items bool
 	// BodyOptional allows a request without a body.
 	BodyOptional bool
+	// LacksTwoStep allows the operation to people who still have to turn on two-step sign-in.
+	LacksTwoStep bool
 	// ByPerson lists fields that only a person can correct, on the page /warranties/{id}/correct.
 	ByPerson []string
 	// Errors lists codes beyond those that Refusals derives from the other fields.
@@ -192,6 +194,9 @@ func (s *Spec) Refusals() []warranty.Code {
 	if s.Auth != Public {
 		add(warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
 			warranty.SessionExpired, warranty.RateLimited, warranty.AccountNotAllowed)
+		if !s.LacksTwoStep {
+			add(warranty.TwoStepRequired)
+		}
 		if !s.Reads() {
 			add(warranty.RoleNotAllowed) // viewers of an organization
 		}
@@ -221,6 +226,10 @@ func (s *Spec) Refusals() []warranty.Code {
 	return ordered
 }
 
+// ErrTwoStepRequired refuses people who still have to turn on two-step sign-in.
+var ErrTwoStepRequired = warranty.Refuse(warranty.TwoStepRequired,
+	"This service requires two-step sign-in. Turn it on in your settings under Sign-in and security.")
+
 // Allow returns nil if the principal's credential may be used for the operation. It is
 // the only scope check.
 func (s *Spec) Allow(p warranty.Principal) error {
@@ -233,6 +242,8 @@ func (s *Spec) Allow(p warranty.Principal) error {
 	case s.Auth == SessionOnly && p.Credential != warranty.BySession:
 		return warranty.Refuse(warranty.SessionRequired,
 			"Integration tokens cannot do this. Sign in and send the session as Authorization: Bearer.")
+	case p.LacksTwoStep && !s.LacksTwoStep:
+		return ErrTwoStepRequired
 	case s.Scope != "" && !p.Scopes.Has(s.Scope):
 		return warranty.Refuse(warranty.InsufficientScope,
 			"This token does not have the scope %s. Use a token that has it.", s.Scope)

@@ -20,6 +20,7 @@ func Operations() []*Spec {
 		accountOperations,
 		holderOperations,
 		passkeyOperations,
+		securityOperations,
 		organizationOperations,
 		domainOperations,
 		brandOperations,

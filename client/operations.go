@@ -382,6 +382,37 @@ func (c *Client) RemovePasskey(ctx context.Context, in warranty.RemovePasskey) e
 	return err
 }
 
+// GetSecurity gets whether the user has two-step sign-in. It requires a session.
+func (c *Client) GetSecurity(ctx context.Context) (warranty.Security, error) {
+	return Call(ctx, c, api.GetSecurity, warranty.GetSecurity{})
+}
+
+// UpdateSecurity turns two-step sign-in of the user on or off. It requires a confirmed session.
+func (c *Client) UpdateSecurity(ctx context.Context, in warranty.UpdateSecurity) (warranty.SecurityChange, error) {
+	return Call(ctx, c, api.UpdateSecurity, in)
+}
+
+// AddTOTP makes the secret of an authenticator app, which ConfirmTOTP adds. It requires a confirmed session.
+func (c *Client) AddTOTP(ctx context.Context) (warranty.NewTOTP, error) {
+	return Call(ctx, c, api.AddTOTP, warranty.AddTOTP{})
+}
+
+// ConfirmTOTP adds the authenticator app with its first code. It requires a confirmed session.
+func (c *Client) ConfirmTOTP(ctx context.Context, in warranty.ConfirmTOTP) (warranty.Security, error) {
+	return Call(ctx, c, api.ConfirmTOTP, in)
+}
+
+// RemoveTOTP removes the authenticator app of the user. It requires a confirmed session.
+func (c *Client) RemoveTOTP(ctx context.Context, in warranty.RemoveTOTP) error {
+	_, err := Call(ctx, c, api.RemoveTOTP, in)
+	return err
+}
+
+// CreateRecoveryCodes makes new recovery codes; the old ones end. It requires a confirmed session.
+func (c *Client) CreateRecoveryCodes(ctx context.Context) (warranty.RecoveryCodes, error) {
+	return Call(ctx, c, api.CreateRecoveryCodes, warranty.CreateRecoveryCodes{})
+}
+
 // EndSession ends a session of the user. It requires a session.
 func (c *Client) EndSession(ctx context.Context, in warranty.EndSession) error {
 	_, err := Call(ctx, c, api.EndSession, in)

@@ -42,7 +42,7 @@ var enums = []struct {
 			"member.invited member.invitation_cancelled member.joined member.changed member.removed " +
 			"address.verified address.removed seller.confirmed seller.left warranty.removed " +
 			"handover.offered handover.cancelled handover.taken domain.verified domain.lost domain.removed " +
-			"warranty.restored claim.messaged document.renamed document.replaced app.connected app.updated app.disconnected warranty.corrected document.version_erased document.detached claim.undone brand.updated service.updated"},
+			"warranty.restored claim.messaged document.renamed document.replaced app.connected app.updated app.disconnected warranty.corrected document.version_erased document.detached claim.undone brand.updated service.updated account.factors_reset"},
 }
 
 func TestEnums(t *testing.T) {

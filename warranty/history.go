@@ -123,6 +123,9 @@ const (
 
 	// ServiceUpdated is in the history of the operators: the settings of the service were changed on the admin page.
 	ServiceUpdated Action = "service.updated"
+
+	// AccountFactorsReset is in the history of an account: the operator removed its second factors.
+	AccountFactorsReset Action = "account.factors_reset"
 )
 
 var actionNames = namesOf(
@@ -149,6 +152,7 @@ var actionNames = namesOf(
 	DocumentDetached, ClaimChangeUndone,
 	BrandUpdated,
 	ServiceUpdated,
+	AccountFactorsReset,
 )
 
 // Values lists the known actions.

@@ -103,6 +103,8 @@ type Principal struct {
 	Method SignInMethod
 	// ConfirmedAt is when the person of a session last proved who they are. Tokens have none.
 	ConfirmedAt time.Time
+	// LacksTwoStep means that the service requires two-step sign-in of the person of a session, who has not turned it on.
+	LacksTwoStep bool
 	// Address is the network by which the caller is throttled: an IPv4 address or an
 	// IPv6 /64.
 	Address string

@@ -100,6 +100,17 @@ func NewCode(random io.Reader) (string, error) { return newCode(random, codeChar
 // NewRecoveryCode generates a recovery code of 120 random bits for people to keep.
 func NewRecoveryCode(random io.Reader) (string, error) { return newCode(random, recoveryChars) }
 
+// IsRecoveryCode reports whether a text looks like what NewRecoveryCode returns.
+func IsRecoveryCode(text string) bool {
+	groups := strings.Split(text, "-")
+	for _, group := range groups {
+		if len(group) != 4 || strings.Trim(group, crockford) != "" {
+			return false
+		}
+	}
+	return len(groups)*4 == recoveryChars
+}
+
 func newCode(random io.Reader, length int) (string, error) {
 	raw := make([]byte, length)
 	if _, err := io.ReadFull(random, raw); err != nil {

@@ -99,6 +99,14 @@ func setSignup(c *Config, v string) error {
 	return nil
 }
 
+func setRequireTwoStep(c *Config, v string) error {
+	if v != "" && v != "operators" && v != "all" {
+		return fmt.Errorf("%s is not operators or all", netaddr.Quote(v))
+	}
+	c.RequireTwoStep = v
+	return nil
+}
+
 func setLogLevel(c *Config, v string) error {
 	level, ok := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,

@@ -62,6 +62,7 @@ var wrong = map[string][]string{
 	},
 	"mail-from":               {"warranty", "a@b, c@d", "<hunter2@", "a@b\r\nBcc: c@d", "smtp://u:hunter2@h"},
 	"signup":                  {"maybe", "Open", "true"},
+	"require-two-step":        {"some", "All", "true"},
 	"rate-limit":              {"0", "-1", "x", "1.5", "99999999999999999999", "2000000000"},
 	"max-token-rate":          {"0", "-1", "x"},
 	"storage-limit":           {"-1", "1.5", "1G"},

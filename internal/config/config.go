@@ -48,6 +48,7 @@ type Config struct {
 	SMTP           *mail.Server // nil: emails are logged
 	MailFrom       *netmail.Address
 	Signup         string // open, closed, or empty for what was chosen at the set-up
+	RequireTwoStep string // operators, all, or empty for nobody
 	AdminListen    string // host:port on loopback; empty: disabled
 	// SecurityContact is the URL shown in security.txt; empty: none.
 	SecurityContact string

@@ -133,6 +133,7 @@ var samples = []struct {
 		two:    "Warranty <a@b.example>",
 		got2:   `"Warranty" <a@b.example>`,
 	},
+	{flag: "require-two-step", field: "RequireTwoStep", def: "", one: "operators", gotOne: "operators", two: "all", got2: "all"},
 	{flag: "signup", field: "Signup", def: "", one: "closed", gotOne: "closed", two: "open", got2: "open"},
 	{flag: "rate-limit", field: "RateLimit", def: 100, one: "1", gotOne: 1, two: "2", got2: 2},
 	{

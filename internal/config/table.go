@@ -228,6 +228,13 @@ func Table() []Setting {
 			set: setSignup,
 		},
 		{
+			Flag: "require-two-step",
+			arg:  "operators|all",
+			Help: "who must have two-step sign-in: those who may open the admin page, or everyone; who lacks it can only " +
+				"turn it on",
+			set: setRequireTwoStep,
+		},
+		{
 			Flag:    "rate-limit",
 			Default: "100",
 			arg:     number,

@@ -131,6 +131,14 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		warranty.Account{User: user, Mails: mails}, mails,
 		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
 		samplePasskey(), warranty.AccountPasskeys{Passkeys: []warranty.AccountPasskey{samplePasskey()}},
+		sampleSecurity(), *sampleSecurity().TOTP,
+		warranty.SecurityChange{Security: sampleSecurity(), Codes: []string{sampleRecoveryCode}},
+		warranty.RecoveryCodes{Codes: []string{sampleRecoveryCode}},
+		warranty.NewTOTP{
+			Secret: sampleTOTPSecret,
+			URL: "otpauth://totp/Warranty%20Records:ada%40shop.example?secret=" + sampleTOTPSecret +
+				"&issuer=Warranty%20Records&algorithm=SHA1&digits=6&period=30",
+		},
 		sampleSession(), warranty.AccountSessions{Sessions: []warranty.AccountSession{sampleSession()}},
 		warranty.DeletedAccount{ErasedAt: sampleNow.AddDate(0, 0, 30)},
 		warranty.DayUsage{Date: warranty.DateOf(sampleNow), Requests: 214},
@@ -460,6 +468,20 @@ func samplePasskey() warranty.AccountPasskey {
 		LastUsedAt: new(sampleNow.Add(-time.Hour))}
 }
 
+// Samples of second factors.
+const (
+	sampleTOTP         = "492039"
+	sampleTOTPSecret   = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+	sampleRecoveryCode = "7Q2M-0XRT-KD9W-5HVC-B3YE-8NAF"
+)
+
+func sampleSecurity() warranty.Security {
+	return warranty.Security{
+		TwoStep: true, TwoStepSince: new(sampleNow.Add(-time.Minute)), TOTP: &warranty.TOTP{AddedAt: sampleNow.Add(-2 * time.Minute)},
+		TOTPAvailable: true, RecoveryCodesLeft: 10,
+	}
+}
+
 func sampleToken() warranty.Token {
 	used := sampleNow.Add(-40 * time.Second)
 	t := warranty.Token{
@@ -601,6 +623,8 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.DeleteAccount{Email: sampleEmail},
 		&warranty.RestoreAccount{Flow: sampleSecret(warranty.FlowSecret)},
 		&warranty.NotMe{Code: sampleCode},
+		&warranty.UpdateSecurity{TwoStep: new(true)},
+		&warranty.ConfirmTOTP{Code: sampleTOTP},
 		&warranty.ChangePassword{CurrentPassword: samplePassword, NewPassword: "seven grey herons waiting"},
 	}
 	byType := make(map[reflect.Type]any, len(inputs))

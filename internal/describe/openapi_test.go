@@ -267,8 +267,7 @@ func TestEveryCodeCanBeMet(t *testing.T) {
 		}
 	}
 	later := []warranty.Code{ // of calls that do not exist yet
-		warranty.TwoStepRequired, warranty.SSORequired, warranty.IdentityInUse,
-		warranty.BreakGlassRequired,
+		warranty.SSORequired, warranty.IdentityInUse, warranty.BreakGlassRequired,
 	}
 	for _, info := range warranty.Codes() {
 		if !met[string(info.Code)] && !slices.Contains(later, info.Code) {

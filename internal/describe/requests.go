@@ -68,6 +68,7 @@ var variables = []struct {
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleNewEmail, "NEW_EMAIL", "Your new email address", true},
 	{sampleSecret(warranty.FlowSecret), "FLOW", "Flow from the response to a sign-in", true},
+	{sampleTOTP, "TOTP", "Code that your authenticator app shows", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
 	{samplePassword, "PASSWORD", "Your password", true},
 }

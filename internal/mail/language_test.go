@@ -115,6 +115,8 @@ func everyMail(t Texts) []Message {
 		t.TokenCreated(to, "Ann", "till", nil, c), t.TokenCreated(to, "Ann", "", new("Halden"), c),
 		t.AppConnected(to, "Ann", "Assistant", nil, c), t.AppConnected(to, "Ann", "", new("Halden"), c), t.AppConnected(to, "Ann", "Assistant", new("http://spam"), c),
 		t.TokenCreated(to, "Ann", "till", new("http://spam"), c), t.NewSignIn(to, "Ann", Circumstances{At: c.At, Program: "curl"}),
+		t.TwoStepOn(to, "Ann", c), t.TwoStepOff(to, "Ann", c), t.AuthenticatorAdded(to, "Ann", c), t.AuthenticatorRemoved(to, "Ann", c),
+		t.RecoveryCodesMade(to, "Ann", c), t.RecoveryCodeUsed(to, "Ann", 9, c), t.SecondStepsFailed(to, "Ann", 10, c), t.FactorsReset(to, "Ann", c),
 		t.TransferOffered(to, "Nora", "Pan", "CODE", base), t.TransferOffered(to, "", "", "CODE", base),
 		t.HandoverOffered(to, warranty.Party{Name: "Halden"}, []Offered{{Product: "Pan", Code: "CODE"}}, base),
 		t.HandoverOffered(to, warranty.Party{}, []Offered{{Code: "CODE"}}, base),

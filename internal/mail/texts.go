@@ -180,6 +180,46 @@ func (t Texts) PasskeyCopied(to, name, passkey string, c Circumstances) Message 
 	return m
 }
 
+// TwoStepOn tells users that two-step sign-in was turned on.
+func (t Texts) TwoStepOn(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "two_step_on", t.get("two_step_on.what"), c)
+}
+
+// TwoStepOff tells users that two-step sign-in was turned off.
+func (t Texts) TwoStepOff(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "two_step_off", t.get("two_step_off.what"), c)
+}
+
+// AuthenticatorAdded tells users that an authenticator app was added.
+func (t Texts) AuthenticatorAdded(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "authenticator_added", t.get("authenticator_added.what"), c)
+}
+
+// AuthenticatorRemoved tells users that their authenticator app was removed.
+func (t Texts) AuthenticatorRemoved(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "authenticator_removed", t.get("authenticator_removed.what"), c)
+}
+
+// RecoveryCodesMade tells users that new recovery codes were made.
+func (t Texts) RecoveryCodesMade(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "recovery_codes_made", t.get("recovery_codes_made.what"), c)
+}
+
+// RecoveryCodeUsed tells users that a recovery code was used, and how many are left.
+func (t Texts) RecoveryCodeUsed(to, name string, left int, c Circumstances) Message {
+	return t.notice(to, name, "recovery_code_used", t.get("recovery_code_used.what", left), c)
+}
+
+// SecondStepsFailed tells users that someone with a right first step sent many wrong codes.
+func (t Texts) SecondStepsFailed(to, name string, wrong int, c Circumstances) Message {
+	return t.notice(to, name, "second_steps_failed", t.get("second_steps_failed.what", wrong), c)
+}
+
+// FactorsReset tells users that the operator removed their second factors.
+func (t Texts) FactorsReset(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "factors_reset", t.get("factors_reset.what"), c)
+}
+
 // TransferOffered sends the code that makes its recipient the owner of a warranty.
 // Another user chose the address, so the email contains no text that could be used
 // to send spam.

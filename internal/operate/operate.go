@@ -151,6 +151,7 @@ func openService(ctx context.Context, c config.Config, log *slog.Logger) (*servi
 	s := service.New(st, log)
 	s.PublicURL, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.RateLimit, c.MaxTokenRate
 	s.SignupClosed, s.SignupSet = c.Signup == "closed", c.Signup != ""
+	s.RequireTwoStep = c.RequireTwoStep
 	s.StorageLimit, s.MailLimit, s.OrganizationLimit = int64(c.StorageLimit)<<20, c.MailLimit, c.OrganizationLimit
 	if !c.NoMetadataDocuments {
 		s.Documents = (&outbound.Client{}).JSON

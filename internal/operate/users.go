@@ -23,7 +23,7 @@ func userCommand() *cobra.Command {
 		Short: "List, add, disable and delete accounts, reset passwords, revoke tokens, end sessions",
 		RunE: func(*cobra.Command, []string) error {
 			return UsageError{errors.New("missing command: list, add, password, disable, enable, delete, tokens, sessions, " +
-				"sign-out or admin; see svcd user --help")}
+				"sign-out, second-factor or admin; see svcd user --help")}
 		},
 	}
 	user.AddCommand(listCommand(), addCommand(), passwordCommand(), disableCommand(),
@@ -33,7 +33,7 @@ func userCommand() *cobra.Command {
 		deleteCommand("delete EMAIL", "Disable an account, and erase it and the records that only it can see after 30 days",
 			oneEmail),
 		tokensCommand("tokens EMAIL", "List the integration tokens of an account, or revoke one", oneEmail), sessionsCommand(),
-		signOutCommand(), adminCommand())
+		signOutCommand(), secondFactorCommand(), adminCommand())
 	return user
 }
 

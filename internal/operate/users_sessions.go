@@ -81,3 +81,25 @@ func signOutCommand() *cobra.Command {
 	signOut.Flags().BoolVar(&all, "all", false, "sign everyone out")
 	return signOut
 }
+
+// secondFactorCommand removes the second factors of a person who has lost them.
+func secondFactorCommand() *cobra.Command {
+	var reset bool
+	factor := &cobra.Command{
+		Use:   "second-factor EMAIL",
+		Short: "With --reset, remove the passkeys, authenticator app and recovery codes of an account; ends its sessions",
+		Args:  oneEmail,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
+			if !reset {
+				return UsageError{errors.New("add --reset to remove the second factors; first make sure who asks for it")}
+			}
+			if err := s.ResetSecondFactors(cmd.Context(), email); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "second factors of %s removed; two-step sign-in is off, all sessions ended\n", email)
+			return err
+		}),
+	}
+	factor.Flags().BoolVar(&reset, "reset", false, "remove all second factors and turn two-step sign-in off")
+	return factor
+}

@@ -19,6 +19,7 @@ import (
 
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
@@ -278,6 +279,26 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 		}
 	})
 
+	t.Run("required two-step sign-in", func(t *testing.T) {
+		w := newWorld(t, database(t), func(s *server.Server) { s.Service.RequireTwoStep = service.TwoStepOfAll })
+		check(t, w, refusal{code: warranty.TwoStepRequired, detail: "two-step sign-in",
+			request: made("GET", "/api/v1/warranties", w.Person("Olga").Session, nil)})
+	})
+
+	t.Run("the last factor", func(t *testing.T) {
+		lars := w.Verified("Lars")
+		lars.Session = w.SignIn(lars.Email, lars.Password)
+		var app warranty.NewTOTP
+		w.Must(200, made("POST", "/api/account/totp", lars.Session, nil)).Into(t, &app)
+		w.Must(200, made("POST", "/api/account/totp/confirm", lars.Session,
+			fields{"code": servertest.TOTP(t, app.Secret, w.Service.Now())}))
+		w.Must(200, made("PUT", "/api/account/security", lars.Session, fields{"two_step": true}))
+		remove := made("DELETE", "/api/account/totp", lars.Session, nil)
+		check(t, w, refusal{code: warranty.LastMethod, request: remove})
+		w.Exec(`UPDATE sessions SET confirmed_at = 0`)
+		check(t, w, refusal{code: warranty.ConfirmationRequired, request: remove})
+	})
+
 	t.Run("two-step sign-in", func(t *testing.T) {
 		tessa := w.Verified("Tessa")
 		w.Exec(`UPDATE users SET two_step_since = 1 WHERE email = '` + tessa.Email + `'`)
@@ -316,8 +337,7 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 	})
 
 	later := []warranty.Code{ // of calls that do not exist yet
-		warranty.ConfirmationRequired, warranty.TwoStepRequired, warranty.SSORequired, warranty.IdentityInUse,
-		warranty.BreakGlassRequired,
+		warranty.SSORequired, warranty.IdentityInUse, warranty.BreakGlassRequired,
 	}
 	for _, info := range warranty.Codes() {
 		if !reached[info.Code] && !slices.Contains(later, info.Code) {

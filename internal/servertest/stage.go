@@ -41,7 +41,8 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	who := s.Account
 	switch op.Name {
 	case api.ConfirmSession.Name, api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name, api.EndOtherSessions.Name,
-		api.ChangeEmail.Name, api.ConfirmEmail.Name, api.DeleteAccount.Name, api.RestoreAccount.Name, api.NotMe.Name:
+		api.ChangeEmail.Name, api.ConfirmEmail.Name, api.DeleteAccount.Name, api.RestoreAccount.Name, api.NotMe.Name,
+		api.UpdateSecurity.Name, api.AddTOTP.Name, api.ConfirmTOTP.Name, api.RemoveTOTP.Name, api.CreateRecoveryCodes.Name:
 		who = s.register(true) // the operation may end the sessions that other examples use
 	case api.VerifyEmail.Name, api.SendVerification.Name, api.RequestPasswordReset.Name:
 		who = s.register(false)
@@ -66,6 +67,7 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	if strings.HasPrefix(op.Name, "passkeys.") {
 		values["PASSKEY_ID"] = s.Passkey()
 	}
+	s.secure(op, who, values)
 	if op.Auth == api.Credential {
 		if s.key == "" {
 			s.key = s.token(who, "Examples").Secret
@@ -144,6 +146,28 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		values["CODE"] = s.MailedCode(who.Email)
 	}
 	return values
+}
+
+// secure adds the authenticator app that an operation needs, and turns two-step sign-in on.
+func (s *Stage) secure(op *api.Spec, who Person, values map[string]string) {
+	switch op.Name {
+	case api.UpdateSecurity.Name, api.ConfirmTOTP.Name, api.RemoveTOTP.Name, api.CreateRecoveryCodes.Name:
+	default:
+		return
+	}
+	var list warranty.AccountSessions
+	s.send(http.StatusOK, who.Session, api.ListSessions.Spec, nil, &list)
+	var app warranty.NewTOTP
+	s.send(http.StatusOK, who.Session, api.AddTOTP.Spec, nil, &app)
+	code := TOTP(s.T, app.Secret, list.Sessions[0].CreatedAt) // by the clock of the service
+	if op.Name == api.ConfirmTOTP.Name {
+		values["TOTP"] = code
+		return
+	}
+	s.send(http.StatusOK, who.Session, api.ConfirmTOTP.Spec, map[string]any{"code": code}, nil)
+	if op.Name == api.CreateRecoveryCodes.Name {
+		s.send(http.StatusOK, who.Session, api.UpdateSecurity.Spec, map[string]any{"two_step": true}, nil)
+	}
 }
 
 // organization creates an organization, and the member, invitation or address that an operation needs.

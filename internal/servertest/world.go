@@ -304,7 +304,7 @@ var signingKey = sync.OnceValue(func() warranty.SigningKey {
 	return key
 })
 
-// secretsKey returns the key of all worlds of a process, so that replicas have the same.
+// secretsKey returns the key that seals secrets in all worlds of a process.
 var secretsKey = sync.OnceValue(func() identity.SecretsKey {
 	key, err := identity.NewSecretsKey()
 	if err != nil {

@@ -57,7 +57,7 @@ func (s *Service) ConfirmSession(
 		return warranty.Session{}, err
 	}
 	now, step := s.now(), secondStep{TOTP: in.TOTP, RecoveryCode: in.RecoveryCode}
-	counted, err := s.countConfirmation(ctx, p, step)
+	counted, try, err := s.countConfirmation(ctx, p, step)
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -74,7 +74,7 @@ func (s *Service) ConfirmSession(
 			if !counted { // it was turned on meanwhile
 				return errSecondStepMissing()
 			}
-			if _, err := s.checkSecondStep(tx, account, step, now); err != nil {
+			if _, err := s.checkSecondStep(ctx, tx, p, account, step, now); err != nil {
 				return err
 			}
 		}
@@ -83,7 +83,7 @@ func (s *Service) ConfirmSession(
 	})
 	s.wakeMail()
 	if err != nil {
-		return warranty.Session{}, err
+		return warranty.Session{}, s.failedStep(ctx, p, p.User.ID, try, err)
 	}
 	s.Log.InfoContext(ctx, "session confirmed", "request_id", api.CallerOf(ctx).RequestID, "ip", p.Address,
 		"door", p.Door.String(), "user", p.User.ID.String())
@@ -91,25 +91,22 @@ func (s *Service) ConfirmSession(
 }
 
 // countConfirmation counts the second step of a person who has two-step sign-in, and reports whether it did.
-func (s *Service) countConfirmation(ctx context.Context, p warranty.Principal, step secondStep) (bool, error) {
+func (s *Service) countConfirmation(
+	ctx context.Context, p warranty.Principal, step secondStep,
+) (counted bool, try stepTry, err error) {
 	account, err := s.Store.Account(ctx, p.User.ID)
 	if err != nil || !account.TwoStep {
-		return false, err
+		return false, 0, err
 	}
 	if step == (secondStep{}) {
-		return false, errSecondStepMissing()
+		return false, 0, errSecondStepMissing()
 	}
-	return true, s.countSecondStep(ctx, account.ID, step, s.now())
+	try, err = s.countSecondStep(ctx, account.ID, step, s.now())
+	return true, try, err
 }
 
 func errSecondStepMissing() error {
 	var c warranty.Checks
 	c.Add("totp", "required", "Send either totp or recovery_code.")
 	return c.Err()
-}
-
-// HasTwoStep reports whether the person has two-step sign-in.
-func (s *Service) HasTwoStep(ctx context.Context, p warranty.Principal) (bool, error) {
-	account, err := s.Store.Account(ctx, p.User.ID)
-	return account.TwoStep, err
 }

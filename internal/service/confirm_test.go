@@ -114,6 +114,26 @@ var gates = map[string]gated{
 		}
 		return err
 	}},
+	"security.update": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.UpdateSecurity(ctx, p.Principal, warranty.UpdateSecurity{TwoStep: new(false)})
+		return err
+	}},
+	"totp.add": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.AddTOTP(ctx, p.Principal, warranty.AddTOTP{})
+		return err
+	}},
+	"totp.confirm": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.ConfirmTOTP(ctx, p.Principal, warranty.ConfirmTOTP{Code: "123456"})
+		return err
+	}},
+	"totp.remove": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.RemoveTOTP(ctx, p.Principal, warranty.RemoveTOTP{})
+		return err
+	}},
+	"recovery_codes.create": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
+		_, err := s.CreateRecoveryCodes(ctx, p.Principal, warranty.CreateRecoveryCodes{})
+		return err
+	}},
 	"AdminRetryMails": {do: func(s *service.Service, p, _ person, _, _ warranty.ID) error {
 		_, err := s.AdminRetryMails(ctx, p.Principal)
 		return err

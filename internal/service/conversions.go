@@ -274,7 +274,10 @@ func (s *Service) movePerson(tx *store.Tx, p warranty.Principal, from, to warran
 		return err
 	}
 	if fresh {
-		return tx.MoveFactors(from, to)
+		if err := tx.MoveFactors(from, to); err != nil {
+			return err
+		}
+		return s.resealTOTP(tx, from, to)
 	}
 	return tx.DeleteFactors(from)
 }

@@ -101,6 +101,7 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 		SignedInAt:   c.CreatedAt,
 		ConfirmedAt:  c.ConfirmedAt,
 		Method:       c.Method,
+		LacksTwoStep: !c.TwoStep && s.requiresTwoStep(c.Admin),
 		Scopes:       warranty.AllScopes,
 		RateLimit:    s.RateLimit,
 		ExpiresAt:    c.ExpiresAt,

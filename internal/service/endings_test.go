@@ -355,7 +355,47 @@ func personEvents() map[string]endingEvent {
 		_, err := s.Service.DeleteUser(ctx, who.User.Email)
 		return err
 	})
+	// inBrowser does something with the session of the browser.
+	inBrowser := func(do func(s *endingScene, who person) error) endingEvent {
+		return func(t *testing.T, s *endingScene) *world {
+			t.Helper()
+			_, secret, _ := strings.Cut(s.browser.Cookie, "=")
+			who := must[warranty.Principal](t)(s.Service.Authenticate(ctx, secret, false))
+			for _, p := range []person{{Principal: who}, s.converting, s.stopping} {
+				if err := do(s, p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Jobs.RunOpen(ctx); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		}
+	}
+	added := func(endOthers bool) endingEvent {
+		return inBrowser(func(s *endingScene, who person) error {
+			begun, err := s.Service.AddTOTP(ctx, who.Principal, warranty.AddTOTP{})
+			if err == nil {
+				in := warranty.ConfirmTOTP{Code: servertest.TOTP(s.T, begun.Secret, s.Service.Now()), EndOthers: &endOthers}
+				_, err = s.Service.ConfirmTOTP(ctx, who.Principal, in)
+			}
+			return err
+		})
+	}
 	return map[string]endingEvent{
+		"authenticator app added":                       added(false),
+		"authenticator app added, other sessions ended": added(true),
+		"authenticator app removed": then(added(false), inBrowser(func(s *endingScene, who person) error {
+			_, err := s.Service.RemoveTOTP(ctx, who.Principal, warranty.RemoveTOTP{})
+			return err
+		})),
+		"two-step sign-in turned on": then(added(false), inBrowser(func(s *endingScene, who person) error {
+			_, err := s.Service.UpdateSecurity(ctx, who.Principal, warranty.UpdateSecurity{TwoStep: new(true)})
+			return err
+		})),
+		"second factors reset by the operator": each(func(s *endingScene, who person) error {
+			return s.Service.ResetSecondFactors(ctx, who.User.Email)
+		}),
 		"sign-out": func(t *testing.T, s *endingScene) *world {
 			s.browser.Post("/sign-out").Leads(t, "signing out", "/sign-in")
 			return nil

@@ -45,6 +45,8 @@ type Service struct {
 	// RequireVerified requires a verified address for tokens and calendar feeds. It is
 	// set if there is a mail server to send codes.
 	RequireVerified bool
+	// RequireTwoStep is of whom two-step sign-in is required: TwoStepOfOperators, TwoStepOfAll or nobody.
+	RequireTwoStep string
 	// Silent disables emails about claims and accounts, for the demo.
 	Silent bool
 	// RateLimit is the number of requests per minute of a session; MaxTokenRate is the
@@ -174,6 +176,7 @@ func (s *Service) Operations() []api.Bound {
 		s.tokenOperations(),
 		s.accountOperations(),
 		s.passkeyOperations(),
+		s.securityOperations(),
 		s.organizationOperations(),
 		s.domainOperations(),
 		s.brandOperations(),

@@ -109,7 +109,7 @@ var rules = []struct{ what, sql string }{
 	{"sessions of unknown accounts", `SELECT s.id FROM sessions s
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = s.user_id)`},
 	{"factors or identities of unknown people", `SELECT x.user_id FROM (SELECT user_id FROM passkeys UNION ALL
-			SELECT user_id FROM totp UNION ALL SELECT user_id FROM recovery_codes UNION ALL SELECT user_id FROM identities) x
+			SELECT user_id FROM totp UNION ALL SELECT user_id FROM totp_pending UNION ALL SELECT user_id FROM recovery_codes UNION ALL SELECT user_id FROM identities) x
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = x.user_id AND u.kind = ` + kindPerson + ` AND u.deleted_at IS NULL)`},
 	{"people with two-step sign-in and no factor", `SELECT u.id FROM users u WHERE u.two_step_since IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id)

@@ -22,6 +22,7 @@ type Credential struct {
 	ConfirmedAt   time.Time             // of a session
 	SeenAt        time.Time             // of a session
 	Method        warranty.SignInMethod // of a session
+	TwoStep       bool                  // the person of a session has two-step sign-in
 	TokenName     string
 	Client        string // of a connected app
 	Scopes        warranty.Scopes
@@ -138,7 +139,7 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var c Credential
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.language, u.zone, u.disabled_at, u.admin_since, s.id, s.created_at,
-			s.confirmed_at, `+lastSeen+`, s.method, s.expires_at, s.secret_hash
+			s.confirmed_at, `+lastSeen+`, s.method, u.two_step_since, s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1 AND u.kind = `+kindPerson,
 		func(r *engine.Row) {
 			c = Credential{
@@ -151,6 +152,7 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 				ConfirmedAt: r.Time(),
 				SeenAt:      r.Time(),
 				Method:      enum[warranty.SignInMethod](r),
+				TwoStep:     r.Set(),
 				ExpiresAt:   r.Time(),
 				Scopes:      warranty.AllScopes,
 				Hash:        warranty.Hash(r.Bytes()),

@@ -31,7 +31,7 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 		for _, table := range []string{
 			"domains", "asked_codes", "wrong_digits", "handed_over", "offer_codes", "offer_mails", "members", "organizations", "addresses", "history", "token_reminders", "reminded", "reminder_choices", "record_reminders", "mails", "idempotency", "access", "gone",
 			"documents", "claim_messages", "claim_notes", "claim_assignees", "claim_mutes", "claim_documents", "saved_replies", "claims", "warranties", "one_time_codes", "token_usage", "token_secrets", "tokens",
-			"session_proofs", "sessions", "sign_in_flows", "not_me_codes", "passkeys", "totp", "recovery_codes", "factor_tries", "used_challenges", "identities",
+			"session_proofs", "sessions", "sign_in_flows", "not_me_codes", "passkeys", "totp", "totp_pending", "recovery_codes", "factor_tries", "used_challenges", "identities",
 			"calendars", "requests", "devices", "mail_log", "mail_digest", "mail_notices", "milestones", "setup_codes", "service_settings", "users",
 		} {
 			if err := t.later(`DELETE FROM ` + table); err != nil {

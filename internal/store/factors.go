@@ -15,6 +15,7 @@ const (
 	TOTPOfHour FactorBudget = iota + 1
 	TOTPOfDay
 	RecoveryOfHour
+	StepsOfDay // second steps of all kinds
 )
 
 // longestBudget is the longest time of a budget.
@@ -67,7 +68,7 @@ func (t *Tx) UseRecoveryCode(user warranty.ID, code warranty.Hash, now time.Time
 }
 
 // factorTables have what a person proves who they are with.
-var factorTables = []string{"passkeys", "totp", "recovery_codes", "identities"}
+var factorTables = []string{"passkeys", "totp", "totp_pending", "recovery_codes", "identities"}
 
 // DeleteFactors removes all factors and identities of a locked person.
 func (t *Tx) DeleteFactors(user warranty.ID) error {

@@ -74,7 +74,11 @@ func (t *Tx) CountFlowTry(hash warranty.Hash, limit int) (bool, error) {
 
 // UseFlow ends a flow, whose account is locked. It returns ErrNotFound if it has ended or expired meanwhile.
 func (t *Tx) UseFlow(hash warranty.Hash, now time.Time) error {
-	return t.exactlyOne(`DELETE FROM sign_in_flows WHERE flow_hash = $1 AND expires_at > $2`, hash, now)
+	n, err := t.exec(`DELETE FROM sign_in_flows WHERE flow_hash = $1 AND expires_at > $2`, hash, now)
+	if err == nil && n != 1 {
+		err = warranty.ErrNotFound
+	}
+	return err
 }
 
 // DeleteFlows ends all flows that would sign in a locked user.
@@ -92,6 +96,9 @@ func (t *Tx) UseOnce(hash warranty.Hash, until time.Time) (bool, error) {
 
 // sweepFlows deletes what its age refuses.
 func (t *Tx) sweepFlows(now time.Time) error {
+	if err := t.later(`DELETE FROM totp_pending WHERE created_at <= $1`, now.Add(-warranty.TOTPPendingLifetime)); err != nil {
+		return err
+	}
 	for _, sql := range []string{
 		`DELETE FROM sign_in_flows WHERE flow_hash IN
 			(SELECT flow_hash FROM sign_in_flows WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,

@@ -20,8 +20,20 @@ type confirmPage struct {
 	Draft *draft
 	// HasPassword means that the person confirms with the password, and otherwise with an emailed code.
 	HasPassword, TwoStep bool
+	Security             warranty.Security
 	// Passkey is the button that confirms with a passkey, if the person has one.
 	Passkey *passkeyUse
+}
+
+// Offers reports whether a second step of the person can be entered on the page.
+func (p confirmPage) Offers(factor string) bool {
+	switch warranty.SecondFactor(factor) {
+	case warranty.SecondTOTP:
+		return p.Security.TOTP != nil
+	case warranty.SecondRecoveryCode:
+		return p.Security.RecoveryCodesLeft > 0
+	}
+	return false
 }
 
 // sentConfirm returns the page of a confirmation that was sent.
@@ -40,9 +52,10 @@ func (web *Web) showConfirm(
 	if p.HasPassword, err = web.Service.HasPassword(r.Context(), who); err != nil {
 		return err
 	}
-	if p.TwoStep, err = web.Service.HasTwoStep(r.Context(), who); err != nil {
+	if p.Security, err = web.Service.GetSecurity(r.Context(), who, warranty.GetSecurity{}); err != nil {
 		return err
 	}
+	p.TwoStep = p.Security.TwoStep
 	options, err := web.Service.PasskeyConfirmation(r.Context(), web.keepBrowser(w, who))
 	if err != nil {
 		return err

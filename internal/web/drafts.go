@@ -174,6 +174,9 @@ func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, d 
 	if err != nil {
 		return err
 	}
+	if who.LacksTwoStep {
+		return web.askForTwoStep(w, r)
+	}
 	account := d.Values.Get("account")
 	if d.Action == takeConfirm && account == "" { // whoever has the code could not sign in before
 		account = who.User.ID.String()

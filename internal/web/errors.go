@@ -43,6 +43,11 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 			return
 		}
 	}
+	if errors.Is(err, api.ErrTwoStepRequired) {
+		if err = web.askForTwoStep(w, r); err == nil {
+			return
+		}
+	}
 	var foreign *foreignForm
 	if errors.As(err, &foreign) {
 		if err = web.showForeignForm(w, r, who, foreign); err == nil {

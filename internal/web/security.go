@@ -20,6 +20,7 @@ type securityPage struct {
 	// Passkeys are those of the person, and CanAddPasskey means that there can be more.
 	Passkeys      []passkeyRow
 	CanAddPasskey bool
+	warranty.Security
 }
 
 // sessionRow is a session as it is shown.
@@ -46,6 +47,9 @@ func (web *Web) showSecurity(
 		return err
 	}
 	p.CanAddPasskey = web.Service.Passkeys != nil && len(p.Passkeys) < warranty.MaxPasskeys
+	if p.Security, err = web.Service.GetSecurity(r.Context(), who, warranty.GetSecurity{}); err != nil {
+		return err
+	}
 	list, err := web.Service.ListSessions(r.Context(), who, warranty.ListSessions{})
 	if err != nil {
 		return err

@@ -349,7 +349,8 @@ func TestWebTokensOfMany(t *testing.T) {
 var (
 	private = []string{"/verify-email", "/settings", "/settings/profile", "/settings/security", "/settings/api", "/settings/api/new", "/settings/api/tokens", "/settings/api/tokens/" + unknownID,
 		"/settings/api/tokens/" + unknownID + "/first", "/settings/api/tokens/" + unknownID + "/rotate", "/settings/api/requests", "/settings/api/requests?page=2"}
-	forms = []string{"/verify-email", "/verify-email/resend", "/settings/profile/restore", "/sign-out", "/settings/profile", "/settings/security/password", "/settings/security/sign-out-everywhere", "/settings/security/sign-out-others", "/settings/security/sessions/" + unknownID + "/end", "/settings/api/tokens",
+	forms = []string{"/verify-email", "/verify-email/resend", "/settings/profile/restore", "/sign-out", "/settings/profile", "/settings/security/password", "/settings/security/sign-out-everywhere", "/settings/security/sign-out-others", "/settings/security/totp", "/settings/security/totp/confirm", "/settings/security/totp/remove",
+		"/settings/security/two-step/on", "/settings/security/two-step/off", "/settings/security/recovery-codes", "/settings/security/recovery-codes/file", "/settings/security/sessions/" + unknownID + "/end", "/settings/api/tokens",
 		"/settings/api/tokens/" + unknownID + "/rotate", "/settings/api/tokens/" + unknownID + "/revoke"}
 	openForms = []string{"/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm"}
 )

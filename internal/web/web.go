@@ -280,6 +280,13 @@ func (web *Web) routes() []route {
 		{pattern: "GET " + passkeysPath + "/{id}", page: web.passkey, personal: true},
 		{pattern: "POST " + passkeysPath + "/{id}", page: web.renamePasskey, personal: true},
 		{pattern: "POST " + passkeysPath + "/{id}/remove", page: web.removePasskey, personal: true},
+		{pattern: "POST /settings/security/totp", page: web.addApp, personal: true},
+		{pattern: "POST /settings/security/totp/confirm", page: web.confirmApp, personal: true},
+		{pattern: "POST /settings/security/totp/remove", page: web.removeApp, personal: true},
+		{pattern: "POST /settings/security/two-step/on", page: web.turnOnTwoStep, personal: true},
+		{pattern: "POST /settings/security/two-step/off", page: web.turnOffTwoStep, personal: true},
+		{pattern: "POST /settings/security/recovery-codes", page: web.newRecoveryCodes, personal: true},
+		{pattern: "POST /settings/security/recovery-codes/file", page: web.recoveryCodesFile, personal: true},
 		{pattern: "POST /settings/profile/restore", page: web.restoreSetAside, personal: true},
 		{pattern: "GET /.well-known/change-password", page: web.toPassword, open: true},
 		{pattern: "POST /switch", page: web.switchAccount, personal: true, checks: true},
@@ -374,6 +381,9 @@ func (web *Web) serve(r route) http.Handler {
 			err = nil // the form says so, or the page is for everyone
 		case err == nil && who.Credential == warranty.Anonymous && !r.open:
 			err = errSignIn
+		}
+		if err == nil && who.LacksTwoStep && !mayLackTwoStep(r, req.URL.Path) {
+			err = api.ErrTwoStepRequired
 		}
 		acting := who.Account
 		if err == nil && who.Credential != warranty.Anonymous {

@@ -191,7 +191,7 @@ func Deref(s *string) string {
 // Field is the data of the template "field".
 type Field struct {
 	Name, Label, Type, Value, Error, Hint, Autocomplete string
-	Max, List                                           string
+	Max, List, Inputmode                                string
 	Required, Autofocus                                 bool
 }
 
@@ -210,6 +210,8 @@ func field(f interface {
 			d.Hint = pairs[i+1]
 		case "autocomplete":
 			d.Autocomplete = pairs[i+1]
+		case "inputmode":
+			d.Inputmode = pairs[i+1]
 		case "max":
 			d.Max = pairs[i+1]
 		case "list":

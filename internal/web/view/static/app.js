@@ -58,6 +58,7 @@ function openDialog(selector) {
 document.addEventListener("click", (event) => {
   const hit = (selector) => event.target.closest(selector);
   if (hit("[data-copy]")) copy(hit("[data-copy]"));
+  if (hit("[data-print]")) print();
   if (hit("[data-open]")) {
     event.preventDefault();
     hit("dialog")?.close();
