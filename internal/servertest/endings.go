@@ -43,6 +43,10 @@ func Endings() []EndingTable {
 		with("passkey removed", "password changed", map[string]Ending{
 			"session": Works, "import or export in progress": Works, "import or export in progress in an organization": Works,
 		})
+	person = person.with("address changed", "password changed", nil).
+		with("this was not me", "password reset", map[string]Ending{"code of a notice": Ends}).
+		with("deleted by its person", "deleted", nil).
+		with("restored by its person", "enabled again after that", nil)
 	return []EndingTable{person, organizationEndings(), recordEndings()}
 }
 
@@ -105,6 +109,7 @@ func personEndings() EndingTable {
 			row("file of an export of an organization", ".............w.w.-."),
 			row("link that unsubscribes", ".............w.w.ee"),
 			row("link that mutes a claim", ".............w.w.ee"),
+			row("code of a notice", ".................ee"),
 		},
 	}
 }

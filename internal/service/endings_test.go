@@ -282,6 +282,11 @@ func (s *endingScene) codesOf(t *testing.T) {
 	s.tries["emailed reset code"] = func(w *world) bool {
 		return posted(w, "/api/auth/password-reset/confirm", "", fields{"code": reset, "password": passwordCanary})
 	}
+	must[warranty.None](t)(s.Service.ChangeEmail(ctx, s.ivo.Principal, warranty.ChangeEmail{Email: "new." + s.ivo.User.Email}))
+	notice := s.MailedNotMe(s.ivo.User.Email)
+	s.tries["code of a notice"] = func(w *world) bool {
+		return posted(w, "/api/auth/not-me", "", fields{"code": notice})
+	}
 	ask := func(name string) person {
 		who := s.person(name, true)
 		in := warranty.ConvertAccount{OrganizationName: "Shop", Name: name, Email: "own." + who.User.Email, Password: servertest.Password}
@@ -355,8 +360,8 @@ func personEvents() map[string]endingEvent {
 		_, err := s.Service.DeleteUser(ctx, who.User.Email)
 		return err
 	})
-	// inBrowser does something with the session of the browser.
-	inBrowser := func(do func(s *endingScene, who person) error) endingEvent {
+	// withBrowser does something with the session of the browser.
+	withBrowser := func(do func(s *endingScene, who person) error) endingEvent {
 		return func(t *testing.T, s *endingScene) *world {
 			t.Helper()
 			_, secret, _ := strings.Cut(s.browser.Cookie, "=")
@@ -373,7 +378,7 @@ func personEvents() map[string]endingEvent {
 		}
 	}
 	added := func(endOthers bool) endingEvent {
-		return inBrowser(func(s *endingScene, who person) error {
+		return withBrowser(func(s *endingScene, who person) error {
 			begun, err := s.Service.AddTOTP(ctx, who.Principal, warranty.AddTOTP{})
 			if err == nil {
 				in := warranty.ConfirmTOTP{Code: servertest.TOTP(s.T, begun.Secret, s.Service.Now()), EndOthers: &endOthers}
@@ -382,14 +387,24 @@ func personEvents() map[string]endingEvent {
 			return err
 		})
 	}
+	deletedByPerson := each(func(s *endingScene, who person) error {
+		_, err := s.Service.DeleteAccount(ctx, who.Principal, warranty.DeleteAccount{Email: who.User.Email})
+		return err
+	})
+	restored := each(func(s *endingScene, who person) error {
+		_, err := s.Service.SignIn(ctx, warranty.Principal{}, warranty.SignIn{Email: who.User.Email, Password: servertest.Password})
+		_, err = s.Service.RestoreAccount(ctx, warranty.Principal{},
+			warranty.RestoreAccount{Flow: warranty.AsError(err).SecondStep.Flow})
+		return err
+	})
 	return map[string]endingEvent{
 		"authenticator app added":                       added(false),
 		"authenticator app added, other sessions ended": added(true),
-		"authenticator app removed": then(added(false), inBrowser(func(s *endingScene, who person) error {
+		"authenticator app removed": then(added(false), withBrowser(func(s *endingScene, who person) error {
 			_, err := s.Service.RemoveTOTP(ctx, who.Principal, warranty.RemoveTOTP{})
 			return err
 		})),
-		"two-step sign-in turned on": then(added(false), inBrowser(func(s *endingScene, who person) error {
+		"two-step sign-in turned on": then(added(false), withBrowser(func(s *endingScene, who person) error {
 			_, err := s.Service.UpdateSecurity(ctx, who.Principal, warranty.UpdateSecurity{TwoStep: new(true)})
 			return err
 		})),
@@ -451,6 +466,24 @@ func personEvents() map[string]endingEvent {
 			in.EndOthers = true
 			return s.Service.AddPasskey(ctx, inBrowser(s.browsing(who)), in)
 		}),
+		"address changed": each(func(s *endingScene, who person) error {
+			email := "next." + who.User.Email
+			_, err := s.Service.ChangeEmail(ctx, who.Principal, warranty.ChangeEmail{Email: email})
+			if err == nil {
+				_, err = s.Service.ConfirmEmail(ctx, who.Principal, warranty.ConfirmEmail{Code: s.mailedCode(email)})
+			}
+			return err
+		}),
+		"this was not me": each(func(s *endingScene, who person) error {
+			_, err := s.Service.ChangeEmail(ctx, who.Principal, warranty.ChangeEmail{Email: "next." + who.User.Email})
+			if err == nil {
+				_, err = s.Service.NotMe(ctx, warranty.Principal{Address: "192.0.2.1"},
+					warranty.NotMe{Code: s.MailedNotMe(who.User.Email)})
+			}
+			return err
+		}),
+		"deleted by its person":  deletedByPerson,
+		"restored by its person": then(deletedByPerson, restored),
 		"passkey removed": each(func(s *endingScene, who person) error {
 			_, err := s.Service.RemovePasskey(ctx, s.browsing(who).Principal, warranty.RemovePasskey{ID: s.passkeyOf(who)})
 			return err
@@ -604,12 +637,14 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// tryEndings tries everything after an event. The reset code ends other things, so it is tried last.
+// tryEndings tries everything after an event. The reset code and that of a notice end other things, so they are tried last.
 func tryEndings(t *testing.T, table servertest.EndingTable, column int, s *endingScene, w *world) {
 	t.Helper()
 	rows := slices.Clone(table.Rows)
 	slices.SortStableFunc(rows, func(a, b servertest.EndingRow) int {
-		last := func(r servertest.EndingRow) int { return map[bool]int{true: 1}[r.What == "emailed reset code"] }
+		last := func(r servertest.EndingRow) int {
+			return slices.Index([]string{"emailed reset code", "code of a notice"}, r.What)
+		}
 		return last(a) - last(b)
 	})
 	for _, row := range rows {
