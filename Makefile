@@ -48,18 +48,16 @@ run: build ## run the service with demo data
 
 .PHONY: test
 test: export GOGC ?= 400
-test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
+test: ## run every test, some of them in part, with SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 	go build -ldflags=-w -o bin/test/ ./cmd/...
 	go build -ldflags=-w -modfile=tools/acme/go.mod -o bin/test/ $(addprefix github.com/letsencrypt/pebble/v2/cmd/,pebble pebble-challtestsrv)
-	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
+	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules $(COUNT) -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: long
-long: ## run all of the matrices and properties that make test runs a part of
-	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -timeout=60m ./internal/service ./internal/store ./internal/rest ./internal/mcp \
-		./warranty ./api ./internal/paper ./internal/sheet ./internal/cli ./internal/limit ./internal/archive
-	SVC_TEST_LONG=1 $(SERVICES) go test -count=1 -run=RoundTrip ./internal/web
-	SVC_TEST_LONG=1 $(SERVICES) scripts/test-modules -count=1 -tags=$(TAGS) \
-		-run='^(TestEverySettingHasAnEffect|TestKilledBackupsLeaveNothingThatLooksGood|TestJourneyOf44Claims)$$' ./e2e ./e2e/browser
+long: export SVC_TEST_LONG = 1
+long: TIMEOUT = 120m
+long: COUNT = -count=1
+long: test ## run every test in full: both databases, every look of every page, new random values (an hour)
 
 .PHONY: feed
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one
@@ -148,9 +146,9 @@ oauth-clients-short: ## the same without the suite, with the clients that can be
 	scripts/oauth-clients --short
 
 .PHONY: lint
-lint: ## run golangci-lint with .golangci.yml
-	$(TOOL) golangci-lint run ./...
-	cd e2e && go tool -modfile=../tools/go.mod golangci-lint run ./...
+lint: ## run golangci-lint with .golangci.yml on both modules
+	go build -modfile=tools/go.mod -o bin/tools/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	GOWORK=$(CURDIR)/scripts/modules.work bin/tools/golangci-lint run ./... ./e2e/...
 
 .PHONY: lint-tools
 lint-tools: ## vet and lint the benchmark, its peers and the tools, which make ci does not, because it takes minutes
