@@ -43,7 +43,11 @@ func Endings() []EndingTable {
 		with("passkey removed", "password changed", map[string]Ending{
 			"session": Works, "import or export in progress": Works, "import or export in progress in an organization": Works,
 		})
-	person = person.with("address changed", "password changed", nil).
+	// What was emailed to the old address is for whoever has that: an offer makes them another account.
+	person = person.with("address changed", "password changed", map[string]Ending{
+		"invitation received": Ends, "sign-in with the email of an offer": Works,
+		"link that unsubscribes": Ends, "link that mutes a claim": Ends,
+	}).
 		with("this was not me", "password reset", map[string]Ending{"code of a notice": Ends}).
 		with("deleted by its person", "deleted", nil).
 		with("restored by its person", "enabled again after that", nil)
