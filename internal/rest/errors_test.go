@@ -322,9 +322,9 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 	})
 
 	t.Run("a deleted account", func(t *testing.T) {
-		zoe := w.Verified("Zoe")
-		w.Must(200, made("DELETE", "/api/account", zoe.Session, fields{"email": zoe.Email}))
-		answer := w.Do(made("POST", "/api/auth/sessions", "", fields{"email": zoe.Email, "password": zoe.Password}))
+		dora := w.Verified("Dora")
+		w.Must(200, made("DELETE", "/api/account", dora.Session, fields{"email": dora.Email}))
+		answer := w.Do(made("POST", "/api/auth/sessions", "", fields{"email": dora.Email, "password": dora.Password}))
 		refusal{code: warranty.AccountIsDeleted}.check(t, w, answer)
 		reached[warranty.AccountIsDeleted] = true
 	})
