@@ -353,9 +353,8 @@ func (r refusal) check(t testing.TB, w *world, a answer) {
 	p := problemOf(t, a)
 	info := r.code.Info()
 	wait, _ := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64) // absent when there is no wait
-	step := r.code == warranty.SecondFactorRequired
-	begun := step || r.code == warranty.AccountIsDeleted
-	if begun != (p.Flow != "") || begun != (p.FlowExpires != nil) || step != (len(p.Methods) > 0) {
+	begun := r.code == warranty.SecondFactorRequired || r.code == warranty.AccountIsDeleted
+	if begun != (p.Flow != "") || begun != (p.FlowExpires != nil) || begun != (p.Methods != nil) {
 		t.Errorf("%s: the second step is %q, %v, %v", r.name, p.Flow, p.FlowExpires, p.Methods)
 	}
 	p.Flow, p.FlowExpires, p.Methods = "", nil, nil
