@@ -51,7 +51,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 				t.Errorf("scope %q with auth %d", s.Scope, s.Auth)
 			}
 			bodyless := s.Method == http.MethodGet || s.Method == http.MethodDelete
-			if bodyless && s.HasBody() {
+			// Deleting an account repeats its address, which does not belong into a URL.
+			if bodyless && s.HasBody() && s.Name != api.DeleteAccount.Name {
 				t.Errorf("%s has a body", s.Method)
 			}
 			// 202 says that an email will follow, some with what the page that asked needs.

@@ -361,6 +361,33 @@ func (c *Client) UpdateAccount(ctx context.Context, in warranty.UpdateAccount) (
 	return Call(ctx, c, api.UpdateAccount, in)
 }
 
+// ChangeEmail emails a code to the new address of the user. It requires a confirmed session.
+func (c *Client) ChangeEmail(ctx context.Context, in warranty.ChangeEmail) error {
+	_, err := Call(ctx, c, api.ChangeEmail, in)
+	return err
+}
+
+// ConfirmEmail changes the address of the user with the emailed code. It requires the session that asked for it.
+func (c *Client) ConfirmEmail(ctx context.Context, in warranty.ConfirmEmail) (warranty.Session, error) {
+	return Call(ctx, c, api.ConfirmEmail, in)
+}
+
+// DeleteAccount deletes the account of the user. It requires a confirmed session.
+func (c *Client) DeleteAccount(ctx context.Context, in warranty.DeleteAccount) (warranty.DeletedAccount, error) {
+	return Call(ctx, c, api.DeleteAccount, in)
+}
+
+// RestoreAccount takes back the deletion of an account and signs in, with the flow that signing in answered.
+func (c *Client) RestoreAccount(ctx context.Context, in warranty.RestoreAccount) (warranty.Session, error) {
+	return Call(ctx, c, api.RestoreAccount, in)
+}
+
+// NotMe ends all credentials of an account, with the code from an email about it.
+func (c *Client) NotMe(ctx context.Context, in warranty.NotMe) error {
+	_, err := Call(ctx, c, api.NotMe, in)
+	return err
+}
+
 // ListSessions lists the sessions of the user, the most recently used first. It requires a session.
 func (c *Client) ListSessions(ctx context.Context) (warranty.AccountSessions, error) {
 	return Call(ctx, c, api.ListSessions, warranty.ListSessions{})

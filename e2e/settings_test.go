@@ -136,6 +136,14 @@ func effects(t *testing.T) map[string]effect {
 			}},
 		"signup": {one: "closed", other: "open", shows: [2]string{"0", "3"}, wrong: "ajar",
 			see: func(t *testing.T, p *lab.Process) string { return registrations(t, p, 3) }},
+		"require-two-step": {one: "operators", other: "all", shows: [2]string{"200", "403"}, wrong: "some",
+			see: func(t *testing.T, p *lab.Process) string {
+				a, err := p.Try(lab.Call{Method: "GET", Path: "/api/v1/warranties", Secret: p.Register(t, "olga")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return fmt.Sprint(a.Status)
+			}},
 		"rate-limit": {one: "7", other: "8", wrong: "0",
 			see: func(t *testing.T, p *lab.Process) string {
 				return p.Want(t, 200, lab.Call{Method: "GET", Path: "/api/v1/warranties", Secret: p.Register(t, "olga")}).Header.Get("X-RateLimit-Limit")

@@ -143,6 +143,7 @@ var wrongSettings = []wrongSetting{
 	{args: "--smtp=smtp://mail.example?tls=maybe", source: "--smtp:", advice: "?tls=off"},
 	{args: "--mail-from=desk", source: "--mail-from:", advice: "such as warranty@example.com"},
 	{args: "--mail-from=a@b.example, c@d.example", source: "--mail-from:", advice: "such as warranty@example.com"},
+	{args: "--require-two-step=some", source: "--require-two-step:", advice: "operators"},
 	{args: "--signup=true", source: "--signup:", advice: "neither open nor closed"},
 
 	{args: "--rate-limit=0", source: "--rate-limit:", advice: "from 1"},

@@ -15,7 +15,7 @@ var codeTable = map[int]string{
 	400: "malformed_request",
 	401: "missing_credential invalid_credential token_expired token_revoked session_expired",
 	403: "insufficient_scope session_required role_not_allowed email_not_verified account_not_allowed " +
-		"second_factor_required confirmation_required two_step_required sso_required",
+		"second_factor_required confirmation_required two_step_required sso_required account_deleted",
 	404: "not_found",
 	405: "method_not_allowed",
 	406: "not_acceptable",

@@ -12,10 +12,17 @@ type ChangeEmail struct {
 	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"The new address. We send a code to it." example:"ada@home.example"`
 }
 
+// Check validates the input.
+func (in *ChangeEmail) Check() error {
+	var c Checks
+	in.Email = c.email("email", in.Email, true)
+	return c.Err()
+}
+
 // CheckFor validates the input for an account with an address.
 func (in *ChangeEmail) CheckFor(email string) error {
 	var c Checks
-	in.Email = c.email("email", in.Email, true)
+	c.Merge(in.Check())
 	if in.Email != "" && in.Email == email {
 		c.Add("email", "same_address", "This is the address of your account already.")
 	}
@@ -52,10 +59,17 @@ type DeleteAccount struct {
 	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"The address of the account, typed again." example:"ada@shop.example"`
 }
 
+// Check validates the input.
+func (in *DeleteAccount) Check() error {
+	var c Checks
+	in.Email = c.email("email", in.Email, true)
+	return c.Err()
+}
+
 // CheckFor validates the input for an account with an address.
 func (in *DeleteAccount) CheckFor(email string) error {
 	var c Checks
-	in.Email = c.email("email", in.Email, true)
+	c.Merge(in.Check())
 	if in.Email != "" && in.Email != email {
 		c.Add("email", "other_address", "This is not the address of your account.")
 	}
@@ -75,6 +89,6 @@ type RestoreAccount struct {
 // Check validates the input.
 func (in *RestoreAccount) Check() error {
 	var c Checks
-	c.text("flow", in.Flow, 1, 200)
+	in.Flow = c.text("flow", in.Flow, 1, 200)
 	return c.Err()
 }

@@ -25,7 +25,7 @@ func TestEveryRefusalHasItsExitCode(t *testing.T) {
 			warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
 			warranty.SessionExpired, warranty.InsufficientScope, warranty.SessionRequired, warranty.RoleNotAllowed,
 			warranty.EmailNotVerified, warranty.AccountNotAllowed, warranty.SecondFactorRequired, warranty.ConfirmationRequired,
-			warranty.TwoStepRequired, warranty.SSORequired,
+			warranty.TwoStepRequired, warranty.SSORequired, warranty.AccountIsDeleted,
 		},
 		exitRateLimited: {warranty.RateLimited, warranty.IPThrottled},
 		exitConflict: {

@@ -18,7 +18,7 @@ import (
 // Version is the version of the API in the OpenAPI document. make generate increases it
 // when docs/openapi.json changes: the patch number for texts, the minor number for
 // additions. The major number does not change within v1.
-const Version = "1.43.0"
+const Version = "1.43.1"
 
 // OpenAPI returns the OpenAPI 3.1 document of the service at publicURL. The result is
 // deterministic.

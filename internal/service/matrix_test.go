@@ -720,11 +720,31 @@ var rows = []row{
 		request: send("POST", "/api/auth/password-reset/confirm",
 			fields{"code": "{reset code}", "password": servertest.Password}),
 	}, gone),
+	allRoles(row{
+		operation: "account.change_email", sessionOnly: true,
+		request: send("POST", "/api/account/email", fields{"email": "{new}"}),
+	}, accepted),
+	allRoles(row{
+		operation: "account.confirm_email", sessionOnly: true,
+		request: send("POST", "/api/account/email/confirm", fields{"code": "AAAA-BBBB-CCCC-DDDD-EEEE"}),
+	}, othersCode),
+	allRoles(row{
+		operation: "account.delete", sessionOnly: true, variant: "another address",
+		request: send("DELETE", "/api/account", fields{"email": "nobody@people.example"}),
+	}, othersCode),
+	allRoles(row{
+		operation: "auth.restore", public: true,
+		request: send("POST", "/api/auth/restore", fields{"flow": "svf_unknown"}),
+	}, invalid),
+	allRoles(row{
+		operation: "auth.not_me", public: true,
+		request: send("POST", "/api/auth/not-me", fields{"code": "AAAA-BBBB-CCCC-DDDD-EEEE"}),
+	}, othersCode),
 }
 
 // open are the operations that need no credential. No others may be open.
 var open = []string{
-	"handovers.preview", "handovers.email", "handovers.register", "account.cancel_conversion",
+	"handovers.preview", "handovers.email", "handovers.register", "account.cancel_conversion", "auth.restore", "auth.not_me",
 	"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
 	"verification.get", "verification.product", "verification.certificate", "verification.certificate_pdf",
 	"verification.keys", "service.health", "service.ready", "service.openapi",

@@ -42,7 +42,7 @@ func TestAccountHolderIsTold(t *testing.T) {
 		sign("Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0", "203.0.113.77")
 		w.deliver()
 		if len(o.sent) != 1 || !strings.Contains(o.sent[0].Text, "Firefox on Linux") || !strings.Contains(o.sent[0].Text, "203.0.113.x") ||
-			strings.Contains(o.sent[0].Text, "203.0.113.77") || !strings.Contains(o.sent[0].Text, servertest.PublicURL+"/reset-password\n") {
+			strings.Contains(o.sent[0].Text, "203.0.113.77") || !strings.Contains(o.sent[0].Text, servertest.PublicURL+"/not-me/") {
 			t.Errorf("the email is %+v", o.sent)
 		}
 		equal(t, "a sign-in from elsewhere", w.about(o, olga), []string{"New sign-in to your account"})

@@ -19,7 +19,7 @@ var (
 		"No authenticator app is being added, or it was begun more than an hour ago. Start again.")
 )
 
-// AddTOTP makes the secret of an authenticator app, in a confirmed session. It is no factor before ConfirmTOTP gets a
+// AddTOTP makes the secret of an authenticator app, in a confirmed session. It is not a factor before ConfirmTOTP gets a
 // code of the app; an app that the person has stays until then. Nothing returns the secret again.
 func (s *Service) AddTOTP(ctx context.Context, p warranty.Principal, _ warranty.AddTOTP) (warranty.NewTOTP, error) {
 	if err := s.requireConfirmed(p); err != nil {

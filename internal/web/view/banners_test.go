@@ -11,17 +11,18 @@ import (
 
 // otherKinds are the messages that do not report success.
 var otherKinds = map[string]BannerKind{
-	"account_lost":   Info,
-	"domain_checked": Failure, // "The DNS record was not found."
-	"duplicate":      Info,
-	"kept":           Info,
-	"mail_gone":      Info,
-	"mails_none":     Info,
-	"sign_in_again":  Info,
-	"signed_out":     Failure, // nothing was changed
-	"unchanged":      Info,
-	"undo_kept":      Failure,
-	"undo_late":      Failure,
+	"account_lost":      Info,
+	"domain_checked":    Failure, // "The DNS record was not found."
+	"duplicate":         Info,
+	"kept":              Info,
+	"mail_gone":         Info,
+	"mails_none":        Info,
+	"sign_in_again":     Info,
+	"two_step_required": Info,
+	"signed_out":        Failure, // nothing was changed
+	"unchanged":         Info,
+	"undo_kept":         Failure,
+	"undo_late":         Failure,
 }
 
 // refuses finds texts that do not report success.
