@@ -153,7 +153,7 @@ func (s *Service) endOthers(
 // NotMe ends what someone else may have got hold of, for who received a security email, without a sign-in: all
 // sessions, tokens, connected apps, feeds, codes and flows end, and the password no longer works. The account gets back
 // the address that the email was sent to, unless it belongs to another one meanwhile. If its person deleted the account,
-// that is taken back. Factors stay.
+// that is taken back. Factors stay. Codes that went to an earlier address still work.
 func (s *Service) NotMe(ctx context.Context, p warranty.Principal, in warranty.NotMe) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
@@ -171,7 +171,7 @@ func (s *Service) NotMe(ctx context.Context, p warranty.Principal, in warranty.N
 			if err := s.lockWithOwner(tx, sent.User, sent.Email); err != nil {
 				return err
 			}
-			if err := tx.UseNotMe(sent.User, code, now); err != nil {
+			if err := tx.UseNotMe(sent, code, now); err != nil {
 				return badCode(err)
 			}
 			return s.takeBack(tx, p, sent, now)

@@ -141,6 +141,39 @@ func TestNotMe(t *testing.T) {
 	})
 }
 
+// TestAThiefCannotEndTheWayBack: who changed the address gets notices too. Their codes do not end those of the address
+// before, and end with the first of these.
+func TestAThiefCannotEndTheWayBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ann := w.Verified("Ann")
+		id := w.userOf(ann).ID
+		notMe := func(code string) servertest.Answer {
+			return w.Send("POST", "/api/auth/not-me", "", fields{"code": code})
+		}
+		session := ann.Session
+		change := func(email string) {
+			t.Helper()
+			code := w.newAddress(t, session, email)
+			var renewed warranty.Session
+			w.Must(200, made("POST", "/api/account/email/confirm", session, fields{"code": code})).Into(t, &renewed)
+			session = renewed.AccessToken
+		}
+		change("thief@people.example")
+		anns, thiefs := w.MailedNotMe(ann.Email), w.MailedNotMe("thief@people.example")
+		change("lair@people.example")
+		lairs := w.MailedNotMe("lair@people.example")
+		want(t, "the thief's", notMe(thiefs), 204, "")
+		equal(t, "the address", w.number(`SELECT count(*) FROM users WHERE id = `+w.literal(id)+
+			` AND email = 'thief@people.example'`), int64(1))
+		refused(t, "of the last address", notMe(lairs), warranty.ValidationFailed)
+		want(t, "Ann's", notMe(anns), 204, "")
+		equal(t, "the account of the address", w.userOf(ann).ID, id)
+		refused(t, "again", notMe(anns), warranty.ValidationFailed)
+		refused(t, "the thief's again", notMe(thiefs), warranty.ValidationFailed)
+		equal(t, "codes", w.number(`SELECT count(*) FROM not_me_codes`), int64(0))
+	})
+}
+
 // TestAnAccountIsDeletedByItsPerson: everything ends at once; within 30 days a whole sign-in leads to a flow that only
 // restores the account, once, in the program that has it. Then it is erased.
 func TestAnAccountIsDeletedByItsPerson(t *testing.T) {

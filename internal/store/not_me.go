@@ -27,10 +27,15 @@ func (s *Store) NotMe(ctx context.Context, code warranty.Hash, now time.Time) (c
 	return c, err
 }
 
-// UseNotMe ends all codes of a locked account with one that is valid.
-func (t *Tx) UseNotMe(user warranty.ID, code warranty.Hash, now time.Time) error {
+// UseNotMe ends a valid code of a locked account, all others that went to the same address, and those of addresses that
+// got their first one later. Those of an earlier address stay: a thief who changed the address gets codes too, and must
+// not end the ones that undo the change.
+func (t *Tx) UseNotMe(c NotMeCode, code warranty.Hash, now time.Time) error {
 	n, err := t.exec(`DELETE FROM not_me_codes WHERE user_id = $1 AND EXISTS
-		(SELECT 1 FROM not_me_codes c WHERE c.code_hash = $2 AND c.user_id = $1 AND c.expires_at > $3)`, user, code, now)
+			(SELECT 1 FROM not_me_codes c WHERE c.code_hash = $2 AND c.user_id = $1 AND c.expires_at > $3)
+		AND (SELECT min(o.expires_at) FROM not_me_codes o WHERE o.user_id = $1 AND o.email = not_me_codes.email)
+			>= (SELECT min(o.expires_at) FROM not_me_codes o WHERE o.user_id = $1 AND o.email = $4)`,
+		c.User, code, now, c.Email)
 	if err == nil && n == 0 {
 		err = warranty.ErrNotFound
 	}
