@@ -142,8 +142,8 @@ func (web *Web) doNotMe(w http.ResponseWriter, r *http.Request, who warranty.Pri
 			return web.Service.NotMe(ctx, who, in)
 		},
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-			if wrong := f.Errors["code"]; wrong != "" {
-				f.Wrong = wrong
+			if f.Errors["code"] != "" {
+				f.Wrong = web.t(r, "not_me.used")
 			}
 			return web.showNotMe(w, r, who, f.status, stopPage{form: f})
 		},

@@ -25,8 +25,8 @@ func TestWebAddress(t *testing.T) {
 	anyone := w.Browser(t)
 	anyone.Get(link).Says(t, "the link", 200, "Was this not you?")
 	b.Get("/settings/security").Says(t, "looking at the link", 200, home)
-	anyone.Post(link).Says(t, "stopping", 200, "Stopped.", `href="/reset-password"`)
-	anyone.Post(link).Says(t, "stopping again", 422, "already used or expired")
+	anyone.Post(link).Says(t, "stopping", 200, "Your account is secured.", `href="/reset-password"`)
+	anyone.Post(link).Says(t, "stopping again", 422, "This link was already used or has expired.")
 	b.Get("/settings/security").Leads(t, "the session", "/sign-in?next=%2Fsettings%2Fsecurity")
 }
 
