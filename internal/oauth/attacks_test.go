@@ -146,7 +146,7 @@ func TestAuthorizationErrorsGoToTheApp(t *testing.T) {
 			{"PKCE method missing", "invalid_request", "does not protect the answer", "code_challenge_method", "-"},
 			{"challenge missing", "invalid_request", "does not protect the answer", "code_challenge", "-"},
 			{"challenge too short", "invalid_request", "does not protect the answer", "code_challenge", "abc"},
-			{"implicit grant", "unsupported_response_type", "an answer of a kind", "response_type", "token"},
+			{"implicit grant", "unsupported_response_type", "a response type that we", "response_type", "token"},
 			{"response type missing", "invalid_request", "missing, repeated", "response_type", "-"},
 			{"audience confusion", "invalid_target", "another service", "resource", "https://other.example/api/mcp"},
 			{"audience of the REST API", "invalid_target", "another service", "resource", publicURL + "/api/v1"},
