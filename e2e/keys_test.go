@@ -127,7 +127,7 @@ func (k keyFile) failsDoctor(t *testing.T, dir string) {
 	}
 }
 
-// TestReplicasNeedOneKey starts replicas with places of their own for a key, all of which have made one before the first
+// TestReplicasNeedOneKey starts replicas that keep their keys in different places, and all make one before the first
 // is registered: one runs, and the others leave no file and say to copy its key.
 func TestReplicasNeedOneKey(t *testing.T) {
 	t.Parallel()

@@ -153,7 +153,7 @@ func (s *Service) endOthers(
 // NotMe ends what someone else may have got hold of, for who received a security email, without a sign-in: all
 // sessions, tokens, connected apps, feeds, codes and flows end, and the password no longer works. The account gets back
 // the address that the email was sent to, unless it belongs to another one meanwhile. If its person deleted the account,
-// that is taken back. Factors stay. Codes that went to an earlier address still work.
+// that is taken back. With two-step sign-in factors stay; without it, those that were added since the email end. Codes that went to an earlier address still work.
 func (s *Service) NotMe(ctx context.Context, p warranty.Principal, in warranty.NotMe) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
@@ -198,6 +198,12 @@ func (s *Service) takeBack(tx *store.Tx, p warranty.Principal, sent store.NotMeC
 	}
 	if err := tx.SetPassword(account.ID, ""); err != nil {
 		return err
+	}
+	// A passkey signs in alone. With two-step sign-in factors stay: whoever reads the mailbox must not remove them.
+	if !account.TwoStep {
+		if err := tx.DeleteFactorsSince(account.ID, sent.Ends.Add(-warranty.NotMeLifetime-time.Minute)); err != nil {
+			return err
+		}
 	}
 	user := account.User
 	if user.Email != sent.Email {

@@ -174,6 +174,28 @@ func TestAThiefCannotEndTheWayBack(t *testing.T) {
 	})
 }
 
+// TestNotMeEndsThePasskeyOfAThief: without two-step sign-in, a passkey that was added since the notice ends, and earlier
+// ones stay. With it, all factors stay.
+func TestNotMeEndsThePasskeyOfAThief(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ann, ivo := w.person("Ann", true), w.person("Ivo", true)
+		w.withPasskey(ann)
+		w.withPasskey(ivo)
+		w.execute(`UPDATE passkeys SET created_at = created_at - 3600000000`)
+		w.withPasskey(ann)
+		w.withPasskey(ivo)
+		w.execute(`UPDATE users SET two_step_since = 1 WHERE id = ` + w.literal(ivo.User.ID))
+		for _, p := range []person{ann, ivo} {
+			code := w.MailedNotMe(p.User.Email)
+			want(t, p.User.Name, w.Send("POST", "/api/auth/not-me", "", fields{"code": code}), 204, "")
+		}
+		left := func(p person) int64 {
+			return w.number(`SELECT count(*) FROM passkeys WHERE user_id = ` + w.literal(p.User.ID))
+		}
+		equal(t, "passkeys left", [2]int64{left(ann), left(ivo)}, [2]int64{1, 2})
+	})
+}
+
 // TestAnAccountIsDeletedByItsPerson: everything ends at once; within 30 days a whole sign-in leads to a flow that only
 // restores the account, once, in the program that has it. Then it is erased.
 func TestAnAccountIsDeletedByItsPerson(t *testing.T) {

@@ -35,8 +35,8 @@ func (s *Service) notify(
 	if err := tx.InsertMail(s.outgoing(message)); err != nil || !message.NotMe {
 		return err
 	}
-	return tx.InsertNotMe(store.NotMeCode{User: user.ID, Email: message.To}, warranty.HashCode(code),
-		s.now().Add(warranty.NotMeLifetime))
+	return tx.InsertNotMe(
+		store.NotMeCode{User: user.ID, Email: message.To, Ends: s.now().Add(warranty.NotMeLifetime)}, warranty.HashCode(code))
 }
 
 // notifyAdmins emails those who manage a locked account: a person, or the admins of an organization.

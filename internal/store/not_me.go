@@ -12,18 +12,19 @@ import (
 type NotMeCode struct {
 	User  warranty.ID
 	Email string // the address that the email went to
+	Ends  time.Time
 }
 
 // InsertNotMe adds a code for an account.
-func (t *Tx) InsertNotMe(c NotMeCode, code warranty.Hash, expires time.Time) error {
+func (t *Tx) InsertNotMe(c NotMeCode, code warranty.Hash) error {
 	return t.later(`INSERT INTO not_me_codes (code_hash, user_id, email, expires_at) VALUES ($1, $2, $3, $4)`,
-		code, c.User, c.Email, expires)
+		code, c.User, c.Email, c.Ends)
 }
 
 // NotMe returns a valid code without using it.
 func (s *Store) NotMe(ctx context.Context, code warranty.Hash, now time.Time) (c NotMeCode, err error) {
-	err = queryRow(ctx, s.db, `SELECT user_id, email FROM not_me_codes WHERE code_hash = $1 AND expires_at > $2`,
-		func(r *engine.Row) { c = NotMeCode{User: r.ID(), Email: r.Text()} }, code, now)
+	err = queryRow(ctx, s.db, `SELECT user_id, email, expires_at FROM not_me_codes WHERE code_hash = $1 AND expires_at > $2`,
+		func(r *engine.Row) { c = NotMeCode{User: r.ID(), Email: r.Text(), Ends: r.Time()} }, code, now)
 	return c, err
 }
 
@@ -40,6 +41,18 @@ func (t *Tx) UseNotMe(c NotMeCode, code warranty.Hash, now time.Time) error {
 		err = warranty.ErrNotFound
 	}
 	return err
+}
+
+// DeleteFactorsSince removes the passkeys and the authenticator app that a locked person added since a time, and the app
+// that is being added.
+func (t *Tx) DeleteFactorsSince(user warranty.ID, since time.Time) error {
+	if err := t.later(`DELETE FROM totp_pending WHERE user_id = $1`, user); err != nil {
+		return err
+	}
+	if err := t.later(`DELETE FROM totp WHERE user_id = $1 AND confirmed_at >= $2`, user, since); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM passkeys WHERE user_id = $1 AND created_at >= $2`, user, since)
 }
 
 // ChangeEmail gives a locked person another, verified address. It fails with a duplicate if it belongs to another account.
